@@ -1,0 +1,88 @@
+// Package pipeline turns a folder of documents into an artifact.
+//
+// Its stages run in the order of the functions that [Bake] calls: discover, parse, chunk, embed,
+// index, write, verify. Each stage is one file.
+package pipeline
+
+import "time"
+
+// A Verdict says what became of a page or of a document.
+type Verdict string
+
+const (
+	OK        Verdict = "ok"        // text was read
+	Blank     Verdict = "blank"     // nothing is there: no text and no image
+	Scanned   Verdict = "scanned"   // an image and no text layer
+	Garbled   Verdict = "garbled"   // text was found, but it is not text of any language
+	Encrypted Verdict = "encrypted" // a password is needed
+	Failed    Verdict = "failed"    // could not be read
+	Draft     Verdict = "draft"     // left out: front matter says draft
+	Skipped   Verdict = "skipped"   // failed, and the base's skip list names it
+)
+
+// A Document is what parsing makes of one file.
+type Document struct {
+	// Text is the canonical text: UTF-8, LF line ends, no control characters but tab and LF, runs of
+	// blanks single except in code blocks. Chunks are slices of it.
+	Text string
+	// Blocks are the parts of Text in order. They do not overlap, and every byte of Text outside them
+	// is white space.
+	Blocks []Block
+	// Segments map Text to the source, in order of Start; the first one starts at 0 if Text is not empty.
+	Segments []Segment
+	// Pages holds a verdict a page, for formats that have pages.
+	Pages   []Page
+	Meta    Meta
+	Verdict Verdict
+	// Reason says why Verdict is neither OK nor Blank, in one line without the document's text.
+	Reason string
+	// LeftOut counts what was read and is in no block, by reason, such as "comment" or "link target".
+	LeftOut map[string]int
+}
+
+// A BlockKind is the role of a block of text.
+type BlockKind string
+
+const (
+	Heading   BlockKind = "heading"
+	Paragraph BlockKind = "paragraph"
+	ListItem  BlockKind = "list item"
+	Code      BlockKind = "code"
+	TableRow  BlockKind = "table row"
+	Quote     BlockKind = "quote"
+)
+
+// A Block is a part of a document's text that belongs together.
+type Block struct {
+	Kind       BlockKind
+	Level      int      // of a heading, 1 to 6; nesting depth of a list item, from 1; 0 otherwise
+	Start, End int      // Text[Start:End]
+	Path       []string // the headings above, outermost first; for a heading, itself included
+	Context    string   // what a part needs to be understood: a table's header row, a code block's info string
+}
+
+// A Segment says where a stretch of text came from: Text[Start:] up to the next segment's Start.
+type Segment struct {
+	Start  int // offset in Text
+	Source int // byte offset in the source file; 0 for a PDF
+	Line   int // line in the source file, from 1; 0 for a PDF
+	Page   int // page, from 1; 0 for formats without pages
+}
+
+// A Page is one page of a document.
+type Page struct {
+	Number  int // from 1
+	Verdict Verdict
+	Reason  string
+	Text    string // as the engine gave it after cleaning; "" unless Verdict is OK
+}
+
+// Meta is what a document says of itself, or base.yaml says of it.
+type Meta struct {
+	Title       string
+	ContentType string   // article, decision, faq, lesson, note, reference, transcript, tutorial or another word
+	Topics      []string // sorted, unique
+	UnitID      string
+	Date        time.Time // a day, UTC; zero if none is given
+	Draft       bool
+}
