@@ -1,0 +1,129 @@
+package artifact
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/larder/internal/durable"
+)
+
+const (
+	latestFile     = "latest"
+	provenanceFile = "provenance.json"
+	sealFile       = "seal"
+)
+
+// FolderName is the name of the folder of what has that digest: its first 12 digits.
+func FolderName(digest string) string { return digest[:12] }
+
+// Save puts the files into dir/<12 digits>, with provenance and the encoder's files, if any, beside
+// them. The folder appears whole or not at all (F1). An artifact that is there already stays as it is: existed is
+// true then.
+func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (folder string, existed bool, err error) {
+	folder = filepath.Join(dir, FolderName(f.Digest))
+	if old, err := os.ReadFile(filepath.Join(folder, manifestFile)); err == nil {
+		if !bytes.Equal(old, f.ByName[manifestFile]) {
+			return folder, false, fmt.Errorf("%s holds another artifact or a damaged one: move it away and bake again", folder)
+		}
+		return folder, true, nil
+	}
+	d, err := durable.CreateDir(folder)
+	if err != nil {
+		return folder, false, err
+	}
+	defer d.Abort()
+	for _, s := range f.Manifest.Sections {
+		if err := d.WriteFile(s.Name+".bin", f.ByName[s.Name+".bin"]); err != nil {
+			return folder, false, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(encoder)) {
+		if err := d.WriteFile(name, encoder[name]); err != nil {
+			return folder, false, err
+		}
+	}
+	if err := d.WriteFile(provenanceFile, provenance); err != nil {
+		return folder, false, err
+	}
+	if err := d.WriteFile(manifestFile, f.ByName[manifestFile]); err != nil {
+		return folder, false, err
+	}
+	if err := d.WriteFile(sealFile, seal(f.Digest, Digest(provenance))); err != nil {
+		return folder, false, err
+	}
+	err = d.Commit()
+	if errors.Is(err, fs.ErrExist) {
+		return f.Save(dir, provenance, encoder) // another bake of the same content was first
+	}
+	return folder, false, err
+}
+
+// SetLatest makes digest the version that dir/latest names.
+func SetLatest(dir, digest string) error {
+	return durable.WriteFile(filepath.Join(dir, latestFile), []byte(digest+"\n"))
+}
+
+// Latest returns the digest that the file latest in folder dir of fsys names. A missing file is fs.ErrNotExist.
+func Latest(fsys fs.FS, dir string) (string, error) {
+	data, err := ReadFile(fsys, path.Join(dir, latestFile), 1<<10)
+	if err != nil {
+		return "", err
+	}
+	digest, ok := strings.CutSuffix(string(data), "\n")
+	if !ok || !digest64.MatchString(digest) {
+		return "", corrupt(path.Join(dir, latestFile), "F1", "it is not one line of 64 hexadecimal digits")
+	}
+	return digest, nil
+}
+
+// Locate returns the folder of the artifact that dir in fsys means: dir itself if it holds a manifest, else the
+// version that its file latest names; digest is "" in the first case.
+func Locate(fsys fs.FS, dir string) (folder, digest string, err error) {
+	if _, err := fs.Stat(fsys, path.Join(dir, manifestFile)); err == nil {
+		return dir, "", nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", "", err
+	}
+	digest, err = Latest(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", fmt.Errorf("%s holds neither %s nor %s: %w", dir, manifestFile, latestFile, fs.ErrNotExist)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return path.Join(dir, FolderName(digest)), digest, nil
+}
+
+// Provenance returns the bytes of provenance.json in an artifact's folder.
+func Provenance(fsys fs.FS, folder string) ([]byte, error) {
+	return ReadFile(fsys, path.Join(folder, provenanceFile), maxManifest)
+}
+
+// seal is the text that binds manifest and provenance (F5). It is what a signature will sign.
+func seal(manifest, provenance string) []byte {
+	return fmt.Appendf(nil, "%s\nmanifest %s\nprovenance %s\n", Format, manifest, provenance)
+}
+
+// checkSeal compares the seal with the manifest's digest and with provenance.json.
+func checkSeal(fsys fs.FS, folder, manifest string) error {
+	found, err := ReadFile(fsys, path.Join(folder, sealFile), 1<<10)
+	if err != nil {
+		return err
+	}
+	provenance, err := Provenance(fsys, folder)
+	if err != nil {
+		return err
+	}
+	if want := seal(manifest, Digest(provenance)); !bytes.Equal(found, want) {
+		return corrupt(sealFile, "F5", "it is not the seal of %s and %s as they are", manifestFile, provenanceFile)
+	}
+	return nil
+}
