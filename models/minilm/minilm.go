@@ -1,0 +1,279 @@
+// Package minilm turns token ids into a vector with a BERT encoder such as all-MiniLM-L6-v2, whose
+// weights are int8. It is written in plain Go and gives the same bits on every architecture.
+//
+// # Computation
+//
+// Hidden states are float32. Each matrix is quantized a row (an output channel), symmetric to int8;
+// what is multiplied with it is quantized a token, asymmetric to uint8; their products are summed as
+// integers, which is exact. Attention scores, softmax, GELU and layer norms are computed in float32.
+// Every float sum has one order, which the function that computes it states, and no product is fused
+// with an addition, so a faster kernel can and must equal this one bit for bit.
+//
+// # Format of the weights
+//
+// All numbers are little-endian. The header is
+//
+//	magic         8 bytes  "LARDENC1"
+//	layers        uint32   1 to 64
+//	hidden        uint32   4 to 2048, a multiple of 4
+//	heads         uint32   divides hidden
+//	intermediate  uint32   4 to 8192, a multiple of 4
+//	vocab         uint32   1 to 1,048,576
+//	positions     uint32   1 to 2048
+//	epsilon       float32  of the layer norms; finite, positive
+//
+// and the tensors follow without gaps. A vector is float32 values, all finite. A matrix [rows][cols]
+// is its rows, one after the other, as int8 from -127 to 127, then a float32 scale a row, finite and
+// not negative: the weight is the product of both.
+//
+//	words         matrix  [vocab][hidden]
+//	positions     vector  [positions * hidden], the embedding of token type 0 added
+//	norm          vector  [hidden] gain, [hidden] bias
+//
+// and for each layer
+//
+//	attention in  matrix  [3 * hidden][hidden]: query, key and value; vector [3 * hidden] bias
+//	attention out matrix  [hidden][hidden]; vector [hidden] bias
+//	norm          vector  [hidden] gain, [hidden] bias
+//	up            matrix  [intermediate][hidden]; vector [intermediate] bias
+//	down          matrix  [hidden][intermediate]; vector [hidden] bias
+//	norm          vector  [hidden] gain, [hidden] bias
+//
+// Nothing follows. One encoder has one encoding.
+package minilm
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// A Config is the shape of an encoder.
+type Config struct {
+	Layers       int
+	Hidden       int // width of the hidden states and of the vector
+	Heads        int // of attention, each Hidden/Heads wide
+	Intermediate int // width of the feed-forward layers
+	Vocab        int // number of token ids
+	Positions    int // most ids that can be encoded at once
+	Epsilon      float32
+}
+
+// An Encoder is safe for concurrent use.
+type Encoder struct {
+	weights
+	spaces sync.Pool // of *space
+}
+
+// Config returns the encoder's shape.
+func (e *Encoder) Config() Config { return e.config }
+
+// Encode writes the vector of ids into dst: the mean of the last hidden states, of length 1.
+// The ids, 1 to Positions of them, each in [0, Vocab), include [CLS] and [SEP]; dst has Hidden
+// elements. The error says what is wrong with the arguments, or that the weights are such that the
+// result is not finite; dst is then undefined. It allocates nothing once its work space is as large as ids need.
+func (e *Encoder) Encode(dst []float32, ids []int32) error {
+	c := &e.config
+	if len(dst) != c.Hidden {
+		return fmt.Errorf("minilm: the vector has %d elements, want %d", len(dst), c.Hidden)
+	}
+	if len(ids) == 0 || len(ids) > c.Positions {
+		return fmt.Errorf("minilm: %d token ids, want 1 to %d", len(ids), c.Positions)
+	}
+	for _, id := range ids {
+		if id < 0 || int(id) >= c.Vocab {
+			return fmt.Errorf("minilm: token id %d is outside of 0 to %d: the tokenizer is of another model", id, c.Vocab-1)
+		}
+	}
+	s, _ := e.spaces.Get().(*space)
+	if s == nil {
+		s = new(space)
+	}
+	defer e.spaces.Put(s)
+	s.size(c, len(ids))
+
+	e.embed(s.hidden, ids)
+	for i := range e.layers {
+		l := &e.layers[i]
+		s.apply(&l.attentionIn, s.wide, s.hidden)
+		attend(s.narrow, s.wide, s.scores, c)
+		s.apply(&l.attentionOut, s.sum, s.narrow)
+		addTo(s.sum, s.hidden)
+		l.attentionNorm.apply(s.hidden, s.sum, c)
+
+		s.apply(&l.up, s.middle, s.hidden)
+		for i, x := range s.middle {
+			s.middle[i] = gelu(x)
+		}
+		s.apply(&l.down, s.sum, s.middle)
+		addTo(s.sum, s.hidden)
+		l.outputNorm.apply(s.hidden, s.sum, c)
+	}
+	return pool(dst, s.hidden)
+}
+
+// embed writes the normalized sum of each id's word and position embedding into hidden.
+func (e *Encoder) embed(hidden []float32, ids []int32) {
+	n := e.config.Hidden
+	for i, id := range ids {
+		row := hidden[i*n:][:n]
+		word := e.words.values[int(id)*n:][:n]
+		position := e.positions[i*n:][:n]
+		scale := e.words.scales[id]
+		for k := range row {
+			row[k] = float32(scale*float32(int8(word[k]))) + position[k]
+		}
+	}
+	e.norm.apply(hidden, hidden, &e.config)
+}
+
+// attend computes softmax(query · keyᵀ / √width) · value for each head.
+// in is [tokens][3][heads][width], query, key and value; dst is [tokens][heads][width].
+// Each product and the softmax's total are summed in order.
+func attend(dst, in, scores []float32, c *Config) {
+	n, width := c.Hidden, c.Hidden/c.Heads
+	tokens := len(dst) / n
+	shrink := 1 / float32(math.Sqrt(float64(width)))
+	for head := 0; head < n; head += width {
+		for i := range tokens {
+			query := in[i*3*n+head:][:width]
+			keys := in[n+head:]
+			score(scores[:tokens], query, keys, 3*n)
+			softmax(scores[:tokens], shrink)
+
+			out := dst[i*n+head:][:width]
+			clear(out)
+			for j, p := range scores[:tokens] {
+				value := in[j*3*n+2*n+head:][:len(out)]
+				for k := range out {
+					out[k] += float32(p * value[k])
+				}
+			}
+		}
+	}
+}
+
+// score writes the products of query and each key into dst; keys are stride apart.
+// Four sums run side by side, since each addition waits for the one before it.
+func score(dst, query, keys []float32, stride int) {
+	j := 0
+	for ; j+4 <= len(dst); j += 4 {
+		k0 := keys[j*stride:][:len(query)]
+		k1 := keys[(j+1)*stride:][:len(query)]
+		k2 := keys[(j+2)*stride:][:len(query)]
+		k3 := keys[(j+3)*stride:][:len(query)]
+		var s0, s1, s2, s3 float32
+		for k, q := range query {
+			s0 += float32(q * k0[k])
+			s1 += float32(q * k1[k])
+			s2 += float32(q * k2[k])
+			s3 += float32(q * k3[k])
+		}
+		dst[j], dst[j+1], dst[j+2], dst[j+3] = s0, s1, s2, s3
+	}
+	for ; j < len(dst); j++ {
+		key := keys[j*stride:][:len(query)]
+		var s float32
+		for k, q := range query {
+			s += float32(q * key[k])
+		}
+		dst[j] = s
+	}
+}
+
+// softmax replaces each x by e^(shrink·x) over the total of all of them.
+func softmax(xs []float32, shrink float32) {
+	most := xs[0]
+	for _, x := range xs {
+		most = max(most, x)
+	}
+	var total float32
+	for i, x := range xs {
+		x = exp(float32((x - most) * shrink))
+		xs[i] = x
+		total += x
+	}
+	for i := range xs {
+		xs[i] /= total
+	}
+}
+
+// apply writes each row of x, normalized to mean 0 and variance 1, times gain plus bias, into dst,
+// which may be x.
+func (p *norm) apply(dst, x []float32, c *Config) {
+	n := c.Hidden
+	for ; len(x) > 0; x, dst = x[n:], dst[n:] {
+		row, out := x[:n], dst[:n]
+		mean := sum(row) / float32(n)
+		for k, v := range row {
+			out[k] = v - mean
+		}
+		deviation := float32(math.Sqrt(float64(sumSquares(out)/float32(n) + c.Epsilon)))
+		for k, v := range out {
+			out[k] = float32(v/deviation*p.gain[k]) + p.bias[k]
+		}
+	}
+}
+
+// pool writes the sum of the rows of hidden, scaled to length 1, into dst: the scaled mean is the
+// scaled sum. Rows are added in order.
+func pool(dst, hidden []float32) error {
+	clear(dst)
+	for ; len(hidden) > 0; hidden = hidden[len(dst):] {
+		addTo(dst, hidden[:len(dst)])
+	}
+	if !Normalize(dst) {
+		return fmt.Errorf("minilm: the vector is zero or not finite: the weights are not those of an encoder")
+	}
+	return nil
+}
+
+// Normalize scales v to length 1 and reports whether that could be done: it is false where the
+// square of v's length is zero or not finite. Its result is the same on every architecture.
+func Normalize(v []float32) bool {
+	square := sumSquares(v)
+	if !(square > 0 && square <= math.MaxFloat32) {
+		return false
+	}
+	length := float32(math.Sqrt(float64(square)))
+	for i := range v {
+		v[i] /= length
+	}
+	return true
+}
+
+// addTo adds x to dst, element by element.
+func addTo(dst, x []float32) {
+	for i, v := range x {
+		dst[i] += v
+	}
+}
+
+// A space holds what one call of Encode works on.
+type space struct {
+	hidden []float32 // [tokens][Hidden], the state between layers
+	wide   []float32 // [tokens][3*Hidden], query, key and value
+	narrow []float32 // [tokens][Hidden], what attention yields
+	sum    []float32 // [tokens][Hidden], before it is normalized
+	middle []float32 // [tokens][Intermediate]
+	scores []float32 // [tokens]
+	quantized
+}
+
+// size fits the space to a number of tokens, and keeps memory that is large enough.
+func (s *space) size(c *Config, tokens int) {
+	fit(&s.hidden, tokens*c.Hidden)
+	fit(&s.wide, tokens*3*c.Hidden)
+	fit(&s.narrow, tokens*c.Hidden)
+	fit(&s.sum, tokens*c.Hidden)
+	fit(&s.middle, tokens*c.Intermediate)
+	fit(&s.scores, tokens)
+}
+
+// fit gives s a length. Its elements are undefined.
+func fit[T any](s *[]T, length int) {
+	if cap(*s) < length {
+		*s = make([]T, length)
+	}
+	*s = (*s)[:length]
+}
