@@ -3,9 +3,9 @@
 //
 // # Computation
 //
-// Hidden states are float32. Each matrix is quantized a row (an output channel), symmetric to int8;
-// what is multiplied with it is quantized a token, asymmetric to uint8; their products are summed as
-// integers, which is exact. Attention scores, softmax, GELU and layer norms are computed in float32.
+// Hidden states are float32. Each matrix is quantized a row (an output channel), symmetric, to int8, which is
+// stored with 128 added; what is multiplied with it is quantized a token, asymmetric, to uint8; their
+// products are summed as integers, which is exact. Attention scores, softmax, GELU and layer norms are computed in float32.
 // Every float sum has one order, which the function that computes it states, and no product is fused
 // with an addition, so a faster kernel can and must equal this one bit for bit.
 //
@@ -23,8 +23,8 @@
 //	epsilon       float32  of the layer norms; finite, positive
 //
 // and the tensors follow without gaps. A vector is float32 values, all finite. A matrix [rows][cols]
-// is its rows, one after the other, as int8 from -127 to 127, then a float32 scale a row, finite and
-// not negative: the weight is the product of both.
+// is its rows, one after the other, a byte from 1 to 255 a weight, then a float32 scale a row, finite
+// and not negative: the weight is (byte - 128) * scale.
 //
 //	words         matrix  [vocab][hidden]
 //	positions     vector  [positions * hidden], the embedding of token type 0 added
@@ -121,7 +121,7 @@ func (e *Encoder) embed(hidden []float32, ids []int32) {
 		position := e.positions[i*n:][:n]
 		scale := e.words.scales[id]
 		for k := range row {
-			row[k] = float32(scale*float32(int8(word[k]))) + position[k]
+			row[k] = float32(scale*float32(int32(word[k])-128)) + position[k]
 		}
 	}
 	e.norm.apply(hidden, hidden, &e.config)

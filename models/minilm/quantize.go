@@ -97,12 +97,12 @@ func quantizeRows(v []float32, rows, cols int) matrix {
 		}
 		scale := most / 127
 		m.scales[r] = scale
-		if scale == 0 {
-			continue
-		}
 		for k, x := range row {
-			q := math.RoundToEven(float64(x) / float64(scale))
-			m.values[r*cols+k] = byte(int8(max(-127, min(127, q))))
+			q := 0.0
+			if scale != 0 {
+				q = math.RoundToEven(float64(x) / float64(scale))
+			}
+			m.values[r*cols+k] = byte(128 + max(-127, min(127, q)))
 		}
 	}
 	return m

@@ -30,12 +30,12 @@ type layer struct {
 	outputNorm    norm
 }
 
-// A matrix holds int8 weights and what turns them into numbers.
+// A matrix holds weights: each is (byte - 128) * scale of its row.
 type matrix struct {
 	rows, cols int
-	values     []byte    // int8, [rows][cols]
+	values     []byte    // [rows][cols], 1 to 255
 	scales     []float32 // [rows]
-	totals     []int32   // [rows], sum of a row's values
+	totals     []int32   // [rows], sum of a row's bytes, less 128 each
 }
 
 type linear struct {
@@ -93,7 +93,7 @@ func (w *weights) parts() []part {
 }
 
 // check says what is wrong with a shape. Its limits keep every size and every integer sum in range:
-// a sum of Intermediate products is within 8192·255·127, far below 2^31.
+// a sum of Intermediate products is within 8192·255·255, far below 2^31.
 func (c *Config) check() error {
 	for _, f := range []struct {
 		name              string
@@ -172,8 +172,8 @@ func (p *part) parse(data []byte) (err error) {
 	n := p.rows * p.cols
 	m := p.matrix
 	m.rows, m.cols, m.values = p.rows, p.cols, data[:n:n]
-	if i := bytes.IndexByte(m.values, 0x80); i >= 0 {
-		return fmt.Errorf("weight %d of row %d is -128, want -127 to 127", i%p.cols, i/p.cols)
+	if i := bytes.IndexByte(m.values, 0); i >= 0 {
+		return fmt.Errorf("byte %d of row %d is 0, want 1 to 255", i%p.cols, i/p.cols)
 	}
 	if m.scales, err = parseFloats(data[n:]); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (m *matrix) sum() {
 	m.totals = make([]int32, m.rows)
 	for r := range m.totals {
 		for _, b := range m.values[r*m.cols:][:m.cols] {
-			m.totals[r] += int32(int8(b))
+			m.totals[r] += int32(b) - 128
 		}
 	}
 }
