@@ -78,7 +78,7 @@ func TestParseLockRefuses(t *testing.T) {
 		{"no line end", "\n}\n", "\n}", "canonical"},
 		{"indentation", "\n  \"format\"", "\n \"format\"", "line 2"},
 		{"escape", `"mean"`, `"\u006dean"`, "canonical"},
-		{"not JSON", "{", "[", "line 1"},
+		{"not JSON", "{", "[", "line 2"},
 		{"cut off", `"runtime": {`, "", "models.lock: line"},
 		{"wrong type", `"dimensions": 384`, `"dimensions": "384"`, "string"},
 		{"other format", `"format": 1`, `"format": 2`, "format is 2"},
