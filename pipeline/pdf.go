@@ -1,0 +1,276 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A PDFEngine reads the text of PDF files. It is safe for concurrent use.
+type PDFEngine interface {
+	// Name is the engine's name in settings: pdfium or ledongthuc.
+	Name() string
+	// Pages returns the pages of a file in order, one for each page that the file has, each with its
+	// verdict. An error means that the file as a whole can't be read: a *PDFError, or the context's error.
+	// What takes too long, is too large or brings the engine down ends as a verdict.
+	Pages(ctx context.Context, data []byte) ([]Page, error)
+	// Close frees what the engine holds. Files still being read end as failed.
+	Close() error
+}
+
+// A PDFError says why no page of a file can be read.
+type PDFError struct {
+	Verdict Verdict // Encrypted or Failed
+	Reason  string  // one line without the file's text
+}
+
+func (e *PDFError) Error() string { return "pdf is " + string(e.Verdict) + ": " + e.Reason }
+
+func pdfFailed(format string, args ...any) *PDFError {
+	return &PDFError{Failed, fmt.Sprintf(format, args...)}
+}
+
+const needsPassword = "a password is needed to open it"
+
+// pdfLimits bound what one file may cost.
+type pdfLimits struct {
+	file   int           // bytes of the file
+	pages  int           // pages of the file
+	text   int           // bytes of text in all pages
+	time   time.Duration // from the moment an engine is free
+	memory int64         // bytes that the ledongthuc child may add to what a bare process takes
+}
+
+var defaultPDFLimits = pdfLimits{file: 256 << 20, pages: 20_000, text: 64 << 20, time: time.Minute, memory: 2 << 30}
+
+// pdfiumMemory bounds the memory inside pdfium's sandbox, in bytes.
+const pdfiumMemory = 128 << 20
+
+// pdfEngineNames lists the engines, the default one first.
+var pdfEngineNames = []string{"pdfium", "ledongthuc"}
+
+// NewPDFEngine returns the engine of that name; "" means pdfium. Compiled code is kept in cacheDir between
+// runs, which saves seconds at every start; "" keeps none.
+//
+// A program that calls [RunChild] first thing in main gets engines that read in child processes. Without it
+// pdfium reads in this process, about three times slower, since its sandbox then has to look at the clock in
+// every loop, and ledongthuc is refused.
+func NewPDFEngine(name, cacheDir string) (PDFEngine, error) {
+	return newPDFEngine(name, cacheDir, defaultPDFLimits, max(1, min(runtime.GOMAXPROCS(0), 8)))
+}
+
+func newPDFEngine(name, cacheDir string, limits pdfLimits, parallel int) (PDFEngine, error) {
+	switch name {
+	case "", "pdfium":
+		if childReady.Load() {
+			return &childEngine{name: "pdfium", pool: newChildPool("pdfium", cacheDir, limits, parallel)}, nil
+		}
+		return newPdfiumEngine(cacheDir, limits, parallel), nil
+	case "ledongthuc":
+		if !childReady.Load() {
+			return nil, errors.New("pdf_engine: ledongthuc reads in a child process, and this program can't be one: call pipeline.RunChild() first thing in main, or use pdf_engine: pdfium")
+		}
+		return &childEngine{name: "ledongthuc", pool: newChildPool("ledongthuc", "", limits, parallel)}, nil
+	}
+	return nil, fmt.Errorf("pdf_engine: unknown engine %q, use one of %s", name, strings.Join(pdfEngineNames, ", "))
+}
+
+// A pdfFile is what an engine found in a file.
+type pdfFile struct {
+	title string // from the file's metadata, "" unless it looks like a title
+	pages []Page
+}
+
+// A pdfFiler is an engine that tells more of a file than its pages.
+type pdfFiler interface {
+	file(ctx context.Context, data []byte) (*pdfFile, error)
+}
+
+// parsePDF reads a PDF file. Text is the pages' text, paragraph by paragraph; a paragraph that runs over the
+// end of a page is one block. The verdict is that of the worst page, where a blank page counts as good.
+func parsePDF(ctx context.Context, data []byte, e PDFEngine) *Document {
+	file := &pdfFile{}
+	var err error
+	if f, ok := e.(pdfFiler); ok {
+		file, err = f.file(ctx, data)
+	} else {
+		file.pages, err = e.Pages(ctx, data)
+	}
+	if err != nil {
+		d := &Document{Verdict: Failed, Reason: err.Error()}
+		if pe := (*PDFError)(nil); errors.As(err, &pe) {
+			d.Verdict, d.Reason = pe.Verdict, pe.Reason
+		}
+		return d
+	}
+	d := &Document{Pages: file.pages, Meta: Meta{Title: file.title}}
+	var text strings.Builder
+	for _, p := range file.pages {
+		if p.Verdict != OK {
+			continue
+		}
+		for i, par := range strings.Split(p.Text, "\n\n") {
+			par = unwrap(par)
+			if i == 0 && len(d.Blocks) > 0 {
+				last := &d.Blocks[len(d.Blocks)-1]
+				if before := text.String()[last.Start:last.End]; d.Segments[len(d.Segments)-1].Page == p.Number-1 && continues(before, par) {
+					if !unspaced(before, par) {
+						text.WriteByte(' ')
+					}
+					d.Segments = append(d.Segments, Segment{Start: text.Len(), Page: p.Number})
+					text.WriteString(par)
+					last.End = text.Len()
+					continue
+				}
+			}
+			if text.Len() > 0 {
+				text.WriteString("\n\n")
+			}
+			if i == 0 {
+				d.Segments = append(d.Segments, Segment{Start: text.Len(), Page: p.Number})
+			}
+			start := text.Len()
+			text.WriteString(par)
+			d.Blocks = append(d.Blocks, Block{Kind: Paragraph, Start: start, End: text.Len()})
+		}
+	}
+	d.Text = text.String()
+	d.Verdict, d.Reason = pagesVerdict(file.pages)
+	return d
+}
+
+// pageSeverity orders verdicts from best to worst.
+var pageSeverity = []Verdict{Blank, OK, Scanned, Garbled, Failed, Encrypted}
+
+// pagesVerdict is the verdict of a document with these pages.
+func pagesVerdict(pages []Page) (Verdict, string) {
+	if len(pages) == 0 {
+		return Failed, "it has no pages"
+	}
+	verdict := Blank
+	count := map[Verdict]int{}
+	for _, p := range pages {
+		count[p.Verdict]++
+		if slices.Index(pageSeverity, p.Verdict) > slices.Index(pageSeverity, verdict) {
+			verdict = p.Verdict
+		}
+	}
+	if verdict == Blank || verdict == OK {
+		return verdict, ""
+	}
+	if verdict == Scanned && count[OK] == 0 {
+		return verdict, fmt.Sprintf("no text layer (%s of images)", plural(count[Scanned], "page"))
+	}
+	first := pages[slices.IndexFunc(pages, func(p Page) bool { return p.Verdict == verdict })]
+	reason := fmt.Sprintf("page %d of %d is %s: %s", first.Number, len(pages), verdict, first.Reason)
+	if n := count[verdict] - 1; n > 0 {
+		reason += fmt.Sprintf(" (and %s more)", plural(n, "page"))
+	}
+	return verdict, reason
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// A pdfMessage is a part of what a reader finds in a file: the first one has Count and Title, then one comes
+// for each page, and the last one has End. A file that can't be read gives a single one with Verdict and Reason.
+type pdfMessage struct {
+	Count   int      `json:"count,omitempty"`
+	Title   string   `json:"title,omitempty"`
+	Number  int      `json:"number,omitempty"` // of Page, from 1
+	Page    *rawPage `json:"page,omitempty"`
+	End     bool     `json:"end,omitempty"`
+	Verdict Verdict  `json:"verdict,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// A pdfReader reads one file after the other, in this process.
+type pdfReader interface {
+	// read emits what it finds, except the last message. It stops at the first error that emit returns.
+	read(data []byte, limits pdfLimits, emit func(pdfMessage) error) error
+}
+
+// A pdfCollector makes a file of the messages of a reader, which it does not trust.
+type pdfCollector struct {
+	limits pdfLimits
+	opened bool
+	title  string
+	pages  []*rawPage
+	text   int
+}
+
+var errPDFMessage = errors.New("unexpected message from a pdf reader")
+
+func (c *pdfCollector) take(m pdfMessage) error {
+	switch {
+	case m.Verdict == Encrypted || m.Verdict == Failed:
+		return &PDFError{m.Verdict, m.Reason}
+	case !c.opened:
+		if m.Count < 1 || m.Count > c.limits.pages || m.Page != nil {
+			return errPDFMessage
+		}
+		c.opened, c.title = true, m.Title
+		c.pages = make([]*rawPage, m.Count)
+	case m.Page == nil || m.Number < 1 || m.Number > len(c.pages) || c.pages[m.Number-1] != nil:
+		return errPDFMessage
+	default:
+		for _, l := range m.Page.Lines {
+			c.text += len(l.Text)
+		}
+		if c.text > c.limits.text {
+			m.Page = &rawPage{Failed: fmt.Sprintf("the file has more than %d MiB of text", c.limits.text>>20)}
+			c.text = math.MaxInt / 2 // pages are not picked by size: none follows
+		}
+		c.pages[m.Number-1] = m.Page
+	}
+	return nil
+}
+
+// finish returns the file. err is what ended reading, nil at its regular end: pages that did not come by then
+// failed for that reason.
+func (c *pdfCollector) finish(err error) (*pdfFile, error) {
+	if !c.opened {
+		if err == nil {
+			err = errPDFMessage
+		}
+		if pe := (*PDFError)(nil); errors.As(err, &pe) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
+		}
+		return nil, pdfFailed("%v", err)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	reason := "the reader left it out"
+	if pe := (*PDFError)(nil); errors.As(err, &pe) {
+		reason = pe.Reason
+	} else if err != nil {
+		reason = err.Error()
+	}
+	for i, p := range c.pages {
+		if p == nil {
+			c.pages[i] = &rawPage{Failed: reason}
+		}
+	}
+	return &pdfFile{title: saneTitle(c.title), pages: finishPages(c.pages)}, nil
+}
+
+// refusePDF says whether a file is not worth opening.
+func refusePDF(data []byte, limits pdfLimits) error {
+	if len(data) == 0 {
+		return pdfFailed("the file is empty")
+	}
+	if len(data) > limits.file {
+		return pdfFailed("the file has %d MiB, at most %d are read", len(data)>>20, limits.file>>20)
+	}
+	return nil
+}

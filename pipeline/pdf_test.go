@@ -1,0 +1,480 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// testCache holds compiled code, so that only the first run of the tests compiles.
+func testCache(t *testing.T) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return t.TempDir()
+	}
+	return filepath.Join(dir, "larder", "pdfium")
+}
+
+func testEngine(t *testing.T, name string, limits pdfLimits) PDFEngine {
+	t.Helper()
+	var e PDFEngine
+	var err error
+	if name == "pdfium in process" {
+		e = newPdfiumEngine(testCache(t), limits, 2)
+	} else if e, err = newPDFEngine(name, testCache(t), limits, 2); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// conformance lists files and what the engines make of them: the verdict, then each page as its verdict, or
+// its text in quotes if it is ok. An empty ledongthuc means the same as pdfium.
+var conformance = []struct {
+	name       string
+	data       func() []byte
+	pdfium     string
+	ledongthuc string
+}{
+	{"text", func() []byte {
+		return newPDFWriter().page(lines("Returns are accepted within thirty days of", "delivery, with the receipt.", "", "Refunds are paid within a week.")).bytes()
+	}, `ok "Returns are accepted within thirty days of\ndelivery, with the receipt.\n\nRefunds are paid within a week."`, ""},
+	{"two pages", func() []byte {
+		return newPDFWriter().page(lines("This sentence begins here and")).page(lines("ends on the second page.")).bytes()
+	}, `ok "This sentence begins here and" "ends on the second page."`, ""},
+	{"blank page between", func() []byte {
+		return newPDFWriter().page(lines("One.")).page("").page(lines("Three.")).bytes()
+	}, `ok "One." blank "Three."`, ""},
+	{"only blank pages", func() []byte { return newPDFWriter().page("").page("0 0 m 9 9 l S").bytes() }, `blank blank blank`, ""},
+	{"only images", func() []byte { return newPDFWriter().page("q 600 0 0 700 0 0 cm /Im Do Q").page("/Im Do").bytes() },
+		`scanned scanned scanned`, ""},
+	{"image among text", func() []byte { return newPDFWriter().page(lines("One.")).page("/Im Do").bytes() }, `scanned "One." scanned`, ""},
+	{"hyphenated", func() []byte {
+		return newPDFWriter().page(lines("The embed-", "ding is of a well-known kind, and well-", "known it was for its hyph-", "ens.")).bytes()
+	}, `ok "The embedding is of a well-known kind, and well-known it was for its hyphens."`, ""},
+	{"ligature", func() []byte { return newPDFWriter().page(fontLines("F2", "of\xaece \xaele")).bytes() }, `ok "office file"`, ""},
+	{"gaps", func() []byte {
+		return newPDFWriter().page("BT /F1 12 Tf 72 700 Td [(two) -600 (words, ) (k) 20 (erned)] TJ ET BT /F1 12 Tf 272 700 Td (far) Tj ET").bytes()
+	}, `ok "two words, kerned far"`, ""},
+	{"lines drawn bottom up", func() []byte {
+		return newPDFWriter().page("BT /F1 12 Tf 72 686 Td (second line.) Tj 0 14 Td (First and) Tj ET").bytes()
+	}, `ok "second line.\n\nFirst and"`, `ok "First and\nsecond line."`},
+	{"private use", func() []byte { return newPDFWriter().page(fontLines("F3", "nobody can read this")).bytes() }, `garbled garbled`, ""},
+	{"encrypted", func() []byte { return newPDFWriter().page(lines("secret")).protect("sesame").bytes() }, `encrypted`, ""},
+	{"empty password", func() []byte { return newPDFWriter().page(lines("Open.")).protect("").bytes() }, `ok "Open."`, `failed failed`}, // ledongthuc errs on keys of 40 bits
+	{"empty", func() []byte { return nil }, `failed`, ""},
+	{"garbage", func() []byte { return []byte(strings.Repeat("this is no pdf\n", 100)) }, `failed`, ""},
+	{"truncated", func() []byte {
+		d := newPDFWriter().page(lines("Cut.")).bytes()
+		return d[:bytes.Index(d, []byte("startxref"))] // pdfium looks for the objects itself then
+	}, `ok "Cut."`, `failed`},
+	{"cut in half", func() []byte {
+		d := newPDFWriter().page(lines("Cut.")).bytes()
+		return d[:len(d)/3]
+	}, `failed`, ""},
+	{"tree holds itself", func() []byte {
+		w := newPDFWriter()
+		w.objects[1] = "<< /Type /Pages /Count 1000000 /Kids [2 0 R 2 0 R] >>"
+		return w.page(lines("never")).bytes()
+	}, `failed`, ""},
+	{"claims a billion pages", func() []byte {
+		w := newPDFWriter()
+		w.count = 1_000_000_000
+		return w.page(lines("one")).bytes()
+	}, `ok "one"`, ""},
+	{"no pages", func() []byte { return newPDFWriter().bytes() }, `failed`, ""},
+	{"table points at itself", func() []byte {
+		w := newPDFWriter()
+		w.trailer = "/Prev %d"
+		return w.page(lines("Loop.")).bytes()
+	}, `ok "Loop."`, `failed`},
+}
+
+func describe(d *Document) string {
+	s := string(d.Verdict)
+	for _, p := range d.Pages {
+		if p.Verdict == OK {
+			s += fmt.Sprintf(" %q", p.Text)
+		} else {
+			s += " " + string(p.Verdict)
+		}
+	}
+	return s
+}
+
+func TestPDFConformance(t *testing.T) {
+	limits := defaultPDFLimits
+	limits.time = 20 * time.Second
+	for _, name := range []string{"pdfium", "pdfium in process", "ledongthuc"} {
+		t.Run(name, func(t *testing.T) {
+			limits := limits
+			if name == "ledongthuc" {
+				limits.time = 2 * time.Second // some of the files never end
+			}
+			e := testEngine(t, name, limits)
+			for _, c := range conformance {
+				want := c.pdfium
+				if name == "ledongthuc" && c.ledongthuc != "" {
+					want = c.ledongthuc
+				}
+				d := parsePDF(context.Background(), c.data(), e)
+				if got := describe(d); got != want {
+					t.Errorf("%s:\n got %s\nwant %s\n(%s)", c.name, got, want, d.Reason)
+				}
+				if (d.Reason == "") != (d.Verdict == OK || d.Verdict == Blank) {
+					t.Errorf("%s: verdict %s with reason %q", c.name, d.Verdict, d.Reason)
+				}
+				checkPDFDocument(t, c.name, d)
+			}
+		})
+	}
+}
+
+// checkPDFDocument checks what holds for every document from a PDF.
+func checkPDFDocument(t *testing.T, name string, d *Document) {
+	t.Helper()
+	if !slices.Contains(pageSeverity, d.Verdict) {
+		t.Errorf("%s: verdict %q", name, d.Verdict)
+	}
+	if !utf8.ValidString(d.Text) {
+		t.Errorf("%s: text is not UTF-8", name)
+	}
+	if strings.Contains(d.Text, "  ") || strings.Contains(d.Text, "\n\n\n") {
+		t.Errorf("%s: runs of blanks", name)
+	}
+	for _, c := range d.Text {
+		if unicode.IsControl(c) && c != '\n' || unicode.Is(unicode.Co, c) || c == utf8.RuneError {
+			t.Errorf("%s: text holds %U", name, c)
+			break
+		}
+	}
+	at := 0
+	for _, b := range d.Blocks {
+		if b.Start < at || b.End <= b.Start || b.End > len(d.Text) || strings.TrimSpace(d.Text[at:b.Start]) != "" {
+			t.Fatalf("%s: block %d to %d after %d", name, b.Start, b.End, at)
+		}
+		if strings.Contains(d.Text[b.Start:b.End], "\n") {
+			t.Errorf("%s: paragraph with line ends", name)
+		}
+		at = b.End
+	}
+	if at != len(d.Text) {
+		t.Errorf("%s: blocks end at %d of %d", name, at, len(d.Text))
+	}
+	if len(d.Text) > 0 && (len(d.Segments) == 0 || d.Segments[0].Start != 0) {
+		t.Fatalf("%s: segments do not begin at 0: %v", name, d.Segments)
+	}
+	var pages []int
+	for i, p := range d.Pages {
+		if p.Number != i+1 || (p.Verdict != OK) != (p.Text == "") {
+			t.Errorf("%s: page %d has number %d, verdict %s and %d bytes", name, i+1, p.Number, p.Verdict, len(p.Text))
+		}
+		if p.Verdict == OK {
+			pages = append(pages, p.Number)
+		}
+		if (p.Reason == "") != (p.Verdict == OK || p.Verdict == Blank) || strings.Contains(p.Reason, "\n") {
+			t.Errorf("%s: page %d is %s with reason %q", name, p.Number, p.Verdict, p.Reason)
+		}
+	}
+	if len(pages) != len(d.Segments) {
+		t.Fatalf("%s: %d segments for %d pages with text", name, len(d.Segments), len(pages))
+	}
+	for i, s := range d.Segments {
+		end := len(d.Text)
+		if i+1 < len(d.Segments) {
+			end = d.Segments[i+1].Start
+		}
+		if s.Page != pages[i] || end <= s.Start {
+			t.Fatalf("%s: segment %d is %v, ends at %d", name, i, s, end)
+		}
+		if got, want := compact(d.Text[s.Start:end]), compact(d.Pages[s.Page-1].Text); got != want {
+			t.Errorf("%s: segment of page %d does not hold the page's text", name, s.Page)
+		}
+	}
+}
+
+// compact returns s without white space.
+func compact(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+func TestPDFDocument(t *testing.T) {
+	w := newPDFWriter().page(lines("A sentence that is not at its end at the", "end of the page goes on")).page(lines("over here.", "", "Another one."))
+	w.title = "Refunds"
+	d := parsePDF(context.Background(), w.bytes(), testEngine(t, "pdfium", defaultPDFLimits))
+	want := "A sentence that is not at its end at the end of the page goes on over here.\n\nAnother one."
+	if d.Text != want || d.Meta.Title != "Refunds" {
+		t.Errorf("got %q, title %q", d.Text, d.Meta.Title)
+	}
+	second := strings.Index(want, "over")
+	if !slices.Equal(d.Segments, []Segment{{Page: 1}, {Start: second, Page: 2}}) {
+		t.Errorf("segments %v", d.Segments)
+	}
+	if len(d.Blocks) != 2 || d.Blocks[0].Kind != Paragraph || d.Blocks[1].Start != strings.Index(want, "Another") {
+		t.Errorf("blocks %v", d.Blocks)
+	}
+}
+
+// What takes too long ends as a verdict, pages read by then stay, and the next file is read.
+func TestPDFTimeLimit(t *testing.T) {
+	limits := defaultPDFLimits
+	limits.time = time.Second
+	loop := newPDFWriter()
+	loop.trailer = "/Prev %d"
+	for _, c := range []struct {
+		engine string
+		data   []byte
+	}{
+		{"pdfium", doublingPDF(20)},
+		{"pdfium in process", doublingPDF(20)},
+		{"ledongthuc", loop.page(lines("Loop.")).bytes()},
+	} {
+		t.Run(c.engine, func(t *testing.T) {
+			e := testEngine(t, c.engine, limits)
+			for range 2 {
+				d := parsePDF(context.Background(), c.data, e)
+				if d.Verdict != Failed || !strings.Contains(d.Reason, "took more than 1s") {
+					t.Errorf("verdict %s: %s", d.Verdict, d.Reason)
+				}
+			}
+			if d := parsePDF(context.Background(), newPDFWriter().page(lines("Next.")).bytes(), e); d.Text != "Next." {
+				t.Errorf("after it: %s %q (%s)", d.Verdict, d.Text, d.Reason)
+			}
+		})
+	}
+}
+
+func TestPDFLimits(t *testing.T) {
+	small := defaultPDFLimits
+	small.pages, small.text, small.file = 2, 100, 10_000
+	three := newPDFWriter().page(lines("1")).page(lines("2")).page(lines("3")).bytes()
+	long := newPDFWriter().page(lines("short")).page(lines(strings.Repeat("long ", 50))).bytes()
+	large := newPDFWriter().page(lines("large")).bytes()
+	large = append(large, make([]byte, 10_000)...)
+	for _, engine := range []string{"pdfium", "pdfium in process", "ledongthuc"} {
+		t.Run(engine, func(t *testing.T) {
+			e := testEngine(t, engine, small)
+			if d := parsePDF(context.Background(), three, e); d.Verdict != Failed || len(d.Pages) != 0 || !strings.Contains(d.Reason, "2") {
+				t.Errorf("three pages: %s (%s)", describe(d), d.Reason)
+			}
+			if d := parsePDF(context.Background(), long, e); describe(d) != `failed "short" failed` || d.Text != "short" {
+				t.Errorf("long page: %s", describe(d))
+			}
+			if d := parsePDF(context.Background(), large, e); d.Verdict != Failed || !strings.Contains(d.Reason, "MiB") {
+				t.Errorf("large file: %s (%s)", describe(d), d.Reason)
+			}
+		})
+	}
+}
+
+func TestPDFMemoryLimit(t *testing.T) {
+	w := newPDFWriter().page(lines("first"))
+	w.page("")
+	w.objects[len(w.objects)-2] = deflated(t, 400<<20)
+	data := w.page(lines("third")).bytes()
+	for _, engine := range []string{"pdfium", "pdfium in process"} {
+		d := parsePDF(context.Background(), data, testEngine(t, engine, defaultPDFLimits))
+		if got := describe(d); got != `failed "first" failed "third"` {
+			t.Errorf("%s: %s (%s)", engine, got, d.Reason)
+		}
+	}
+}
+
+func TestPDFCancel(t *testing.T) {
+	for _, engine := range []string{"pdfium", "pdfium in process", "ledongthuc"} {
+		t.Run(engine, func(t *testing.T) {
+			e := testEngine(t, engine, defaultPDFLimits)
+			ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+			defer cancel()
+			data := doublingPDF(20)
+			if engine == "ledongthuc" {
+				w := newPDFWriter()
+				w.trailer = "/Prev %d"
+				data = w.page("").bytes()
+			}
+			if _, err := e.Pages(ctx, data); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestPDFConcurrent(t *testing.T) {
+	for _, engine := range []string{"pdfium", "pdfium in process", "ledongthuc"} {
+		t.Run(engine, func(t *testing.T) {
+			e := testEngine(t, engine, defaultPDFLimits)
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					text := fmt.Sprintf("This is file %d.", i)
+					d := parsePDF(context.Background(), newPDFWriter().page(lines(text)).bytes(), e)
+					if d.Text != text {
+						t.Errorf("file %d: %s %q (%s)", i, d.Verdict, d.Text, d.Reason)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestPDFEngineNames(t *testing.T) {
+	if _, err := NewPDFEngine("poppler", ""); err == nil || !strings.Contains(err.Error(), "pdfium, ledongthuc") {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range append([]string{""}, pdfEngineNames...) {
+		e, err := NewPDFEngine(name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := cmpOr(name, "pdfium"); e.Name() != want {
+			t.Errorf("got %s, want %s", e.Name(), want)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if d := parsePDF(context.Background(), newPDFWriter().page("").bytes(), e); d.Verdict != Failed || !strings.Contains(d.Reason, "closed") {
+			t.Errorf("%s after Close: %s (%s)", name, d.Verdict, d.Reason)
+		}
+	}
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// A program that does not call RunChild must not start itself again.
+func TestPDFWithoutRunChild(t *testing.T) {
+	childReady.Store(false)
+	defer childReady.Store(true)
+	if _, err := NewPDFEngine("ledongthuc", ""); err == nil || !strings.Contains(err.Error(), "RunChild") {
+		t.Errorf("got %v", err)
+	}
+	e, err := NewPDFEngine("pdfium", testCache(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, ok := e.(*pdfiumEngine); !ok {
+		t.Errorf("pdfium reads with %T", e)
+	}
+}
+
+func TestPDFChildRefuses(t *testing.T) {
+	for _, args := range [][]string{
+		{childArg},
+		{childArg, "nope", "", "1", "1", "1", "1", "1"},
+		{childArg, "pdfium", "", "1", "1", "many", "1", "1"},
+		{childArg, "pdfium", filepath.Join(os.Args[0], "is no folder"), "1", "1", "1", "1", "1"},
+	} {
+		if _, err := startChild(context.Background(), args); err == nil || !strings.Contains(err.Error(), "can't be started: larder: pdf child:") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestSaneTitle(t *testing.T) {
+	for in, want := range map[string]string{
+		"Refund  policy":             "Refund policy",
+		" Of\uFB01ce\u00A0hours\x00": "Office hours",
+		"Microsoft Word - x.doc":     "",
+		"untitled":                   "",
+		"report-final.PDF":           "",
+		`C:\docs\x`:                  "",
+		"12345":                      "",
+		"Node.js in practice":        "Node.js in practice",
+		"larder v1.0":                "larder v1.0",
+	} {
+		if got := saneTitle(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParagraphBreaks(t *testing.T) {
+	for _, c := range []struct{ lines, want string }{
+		{"A line that is long enough to be a full one,|and its end.|A new sentence that is in its own paragraph.", "A line that is long enough to be a full one,\nand its end.\n\nA new sentence that is in its own paragraph."},
+		{"Things to bring along when you come to visit us:|• a coat for the evening|• a book", "Things to bring along when you come to visit us:\n\n• a coat for the evening\n\n• a book"},
+		{"1. first step of the two that are to be taken|2. second", "1. first step of the two that are to be taken\n\n2. second"},
+	} {
+		var raw []rawLine
+		for _, l := range strings.Split(c.lines, "|") {
+			raw = append(raw, rawLine{Text: l})
+		}
+		if got := paragraphs(raw); got != c.want {
+			t.Errorf("got %q\nwant %q", got, c.want)
+		}
+	}
+	if got := unwrap("返品は\n三十日以内\nに限る"); got != "返品は三十日以内に限る" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// pdfMaterial returns the files of a collection beside the repository.
+func pdfMaterial(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..", "shared", "data", "pdf", "files")
+	if _, err := os.Stat(root); err != nil {
+		t.Skip("no collection of PDFs beside the repository")
+	}
+	var files []string
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".pdf" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	return files
+}
+
+func readAll(t *testing.T, e PDFEngine, files []string) {
+	t.Helper()
+	verdicts := map[Verdict]int{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := parsePDF(context.Background(), data, e)
+		checkPDFDocument(t, f, d)
+		verdicts[d.Verdict]++
+	}
+	t.Logf("%s: %d files: %v", e.Name(), len(files), verdicts)
+}
+
+func TestPDFMaterialSmall(t *testing.T) {
+	files := slices.DeleteFunc(pdfMaterial(t), func(f string) bool {
+		i, err := os.Stat(f)
+		return err != nil || i.Size() > 20_000
+	})
+	if len(files) < 50 {
+		t.Fatalf("%d files", len(files))
+	}
+	readAll(t, testEngine(t, "pdfium", defaultPDFLimits), files)
+}

@@ -1,0 +1,391 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A rawPage is a page as an engine's reader gives it.
+type rawPage struct {
+	Lines    []rawLine `json:"lines,omitempty"` // in reading order
+	Images   int       `json:"images,omitempty"`
+	Unmapped int       `json:"unmapped,omitempty"` // glyphs that no character is known for
+	Failed   string    `json:"failed,omitempty"`   // why the page can't be read
+}
+
+// A rawLine is a run of text on one baseline. Lengths are in points, y grows upwards. Size is the height of
+// the text; 0 says that the place is not known.
+type rawLine struct {
+	Text   string  `json:"t"`
+	Left   float32 `json:"l,omitempty"`
+	Right  float32 `json:"r,omitempty"`
+	Bottom float32 `json:"b,omitempty"` // of the baseline or the glyph's box, the same for all lines of a page
+	Size   float32 `json:"s,omitempty"`
+}
+
+// garbledShare is the share of characters that stand for nothing from which a page is garbled. Good pages
+// with symbol fonts for their bullets stay below a tenth.
+const garbledShare = 0.2
+
+// finishPages makes pages of raw ones: their text cleaned, their verdict given. It changes raw.
+func finishPages(raw []*rawPage) []Page {
+	pages := make([]Page, len(raw))
+	for i, r := range raw {
+		pages[i].Number = i + 1
+		r.judge(&pages[i])
+		for j := range r.Lines {
+			r.Lines[j].Text = cleanLine(r.Lines[j].Text)
+		}
+		r.Lines = slices.DeleteFunc(r.Lines, func(l rawLine) bool { return l.Text == "" })
+		r.Lines = joinPieces(r.Lines)
+	}
+	seen := wordsOf(raw)
+	for i, r := range raw {
+		if pages[i].Verdict == OK {
+			pages[i].Text = joinHyphens(paragraphs(r.Lines), seen)
+		}
+	}
+	return pages
+}
+
+// judge sets the page's verdict and reason.
+func (r *rawPage) judge(p *Page) {
+	if r.Failed != "" {
+		p.Verdict, p.Reason = Failed, r.Failed
+		return
+	}
+	bad, all := r.Unmapped, r.Unmapped
+	for _, l := range r.Lines {
+		for _, c := range l.Text {
+			switch {
+			case unicode.IsSpace(c) || invisible(c):
+			case c == utf8.RuneError || meaningless(c):
+				bad++
+				all++
+			default:
+				all++
+			}
+		}
+	}
+	switch {
+	case all == 0 && r.Images > 0:
+		p.Verdict, p.Reason = Scanned, "an image and no text"
+	case all == 0:
+		p.Verdict = Blank
+	case float64(bad) > garbledShare*float64(all):
+		p.Verdict, p.Reason = Garbled, fmt.Sprintf("%d of %d characters stand for nothing (the font does not say which)", bad, all)
+	default:
+		p.Verdict = OK
+	}
+}
+
+// meaningless says whether c has no meaning outside the font that draws it.
+func meaningless(c rune) bool {
+	return unicode.Is(unicode.Co, c) || unicode.Is(unicode.Cc, c) && c != '\t' && c != '\n' && c != '\r' ||
+		c&0xFFFE == 0xFFFE || c >= 0xFDD0 && c <= 0xFDEF
+}
+
+// invisible says whether c is left out of text: zero-width blanks, byte order marks, marks of direction. The
+// joiners that Persian and the scripts of India are written with stay.
+func invisible(c rune) bool {
+	switch {
+	case c == '\u200B', c == '\u2060', c == '\uFEFF', c == '\u200E', c == '\u200F', c == '\u061C':
+		return true
+	}
+	return c >= '\u202A' && c <= '\u202E' || c >= '\u2066' && c <= '\u2069'
+}
+
+var ligatures = map[rune]string{
+	'\uFB00': "ff", '\uFB01': "fi", '\uFB02': "fl", '\uFB03': "ffi", '\uFB04': "ffl", '\uFB05': "st", '\uFB06': "st",
+}
+
+// cleanLine returns the text of a line: ligatures spelled out, runs of white space single blanks, nothing
+// that is no character. A soft hyphen at its end stays as a hyphen.
+func cleanLine(s string) string {
+	s = strings.ToValidUTF8(s, "")
+	var b strings.Builder
+	blank := false
+	for i, c := range s {
+		if unicode.IsSpace(c) {
+			blank = b.Len() > 0
+			continue
+		}
+		if c == '\u00AD' && strings.TrimSpace(s[i+len("\u00AD"):]) == "" {
+			c = '-'
+		}
+		if c == utf8.RuneError || c == '\u00AD' || meaningless(c) || invisible(c) {
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		if l, ok := ligatures[c]; ok {
+			b.WriteString(l)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// joinPieces joins lines that are parts of one line: on the same baseline, or raised or lowered a little,
+// and further right, as after a superscript or in a row of a table.
+func joinPieces(lines []rawLine) []rawLine {
+	out := lines[:0]
+	for _, l := range lines {
+		if n := len(out) - 1; n >= 0 && l.Size > 0 && out[n].Size > 0 {
+			p := &out[n]
+			size := max(p.Size, l.Size)
+			gap := l.Left - p.Right
+			if abs32(p.Bottom-l.Bottom) < size*0.45 && gap > -size*0.3 && !strings.HasSuffix(p.Text, "-") {
+				if first, _ := utf8.DecodeRuneInString(l.Text); gap > size*0.12 && !strings.ContainsRune(",.;:)]", first) {
+					p.Text += " "
+				}
+				p.Text += l.Text
+				p.Right = l.Right
+				if l.Size > p.Size {
+					p.Size, p.Bottom = l.Size, l.Bottom
+				}
+				continue
+			}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// paragraphs returns the text of a page: lines end in LF, and an empty line stands between paragraphs.
+func paragraphs(lines []rawLine) string {
+	lines = placed(lines)
+	left, right := float32(math.Inf(1)), float32(math.Inf(-1))
+	for _, l := range lines {
+		left, right = min(left, l.Left), max(right, l.Right)
+	}
+	lead := leading(lines)
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+			if breaks(lines[i-1], l, lead, left, right) {
+				b.WriteByte('\n')
+			}
+		}
+		b.WriteString(l.Text)
+	}
+	return b.String()
+}
+
+// placed returns lines with a place for each: if one has none, all get one as on a typewriter.
+func placed(lines []rawLine) []rawLine {
+	if !slices.ContainsFunc(lines, func(l rawLine) bool { return l.Size <= 0 }) {
+		return lines
+	}
+	out := make([]rawLine, len(lines))
+	for i, l := range lines {
+		out[i] = rawLine{Text: l.Text, Right: 6 * float32(utf8.RuneCountInString(l.Text)), Bottom: -12 * float32(i), Size: 10}
+	}
+	return out
+}
+
+// leading is the usual distance from line to line: the median of the steps down between lines of one size.
+func leading(lines []rawLine) float32 {
+	var steps []float32
+	for i := 1; i < len(lines); i++ {
+		p, l := lines[i-1], lines[i]
+		if step := p.Bottom - l.Bottom; step > 0.5*l.Size && step < 3*l.Size && sameSize(p, l) {
+			steps = append(steps, step)
+		}
+	}
+	if len(steps) == 0 {
+		return 0
+	}
+	slices.Sort(steps)
+	median := steps[(len(steps)-1)/2]
+	if len(steps) < 3 { // it can be the gap itself
+		median = min(median, 1.5*lines[0].Size)
+	}
+	return median
+}
+
+func sameSize(a, b rawLine) bool { return max(a.Size, b.Size) < 1.2*min(a.Size, b.Size) }
+
+func abs32(x float32) float32 { return max(x, -x) }
+
+// breaks says whether a paragraph ends between line p and the next line l.
+func breaks(p, l rawLine, lead, left, right float32) bool {
+	if strings.HasSuffix(p.Text, "-") && startsLower(l.Text) {
+		return false
+	}
+	step := p.Bottom - l.Bottom
+	usual := lead
+	if usual == 0 {
+		usual = 1.25 * l.Size
+	}
+	switch short := p.Right-left < 0.6*(right-left); {
+	case step < -0.5*l.Size || step > 3*usual: // another column, or another place on the page
+		return !continues(p.Text, l.Text)
+	case !sameSize(p, l) || step > 1.3*usual:
+		return true
+	case startsItem(l.Text):
+		return true
+	case short && !startsLower(l.Text): // a heading, a row of a table, a line of an address, a last line
+		return true
+	case l.Left-p.Left > 0.8*l.Size && endsSentence(p.Text): // indented first line
+		return true
+	}
+	return false
+}
+
+// startsItem says whether a line begins with a bullet or a number of a list.
+func startsItem(s string) bool {
+	mark, rest, ok := strings.Cut(s, " ")
+	if !ok || rest == "" {
+		return false
+	}
+	if strings.Contains("•◦▪●○■□–—*-‣·", mark) {
+		return true
+	}
+	body := strings.TrimRight(mark, ".)")
+	if body == mark || len(body) > 3 || body == "" {
+		return false
+	}
+	for _, c := range body {
+		if c < '0' || c > '9' {
+			return len(body) == 1 && strings.HasSuffix(mark, ")") && unicode.IsLetter(c)
+		}
+	}
+	return true
+}
+
+func startsLower(s string) bool {
+	c, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLower(c)
+}
+
+func endsSentence(s string) bool {
+	s = strings.TrimRight(s, `"')]»”’`)
+	c, _ := utf8.DecodeLastRuneInString(s)
+	return strings.ContainsRune(".!?:;…。！？", c)
+}
+
+// continues says whether a paragraph that ends in before goes on with after, over the end of a column or a page.
+func continues(before, after string) bool { return !endsSentence(before) && startsLower(after) }
+
+// unspaced says whether no blank belongs between before and after, which stood on two lines: both are of a
+// script that is written without blanks.
+func unspaced(before, after string) bool {
+	a, _ := utf8.DecodeLastRuneInString(before)
+	b, _ := utf8.DecodeRuneInString(after)
+	return ideographic(a) && ideographic(b)
+}
+
+func ideographic(c rune) bool {
+	return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana) || c >= 0x3000 && c <= 0x303F || c >= 0xFF00 && c <= 0xFF65
+}
+
+// unwrap returns a paragraph as one line.
+func unwrap(paragraph string) string {
+	lines := strings.Split(paragraph, "\n")
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 && !unspaced(lines[i-1], l) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(l)
+	}
+	return b.String()
+}
+
+// wordsOf counts the words of a document that do not touch a line's end, lower case, hyphens inside kept.
+func wordsOf(pages []*rawPage) map[string]int {
+	seen := map[string]int{}
+	for _, p := range pages {
+		for _, l := range p.Lines {
+			fields := strings.Fields(l.Text)
+			for i, w := range fields {
+				if i == len(fields)-1 && strings.HasSuffix(w, "-") {
+					continue
+				}
+				if w = strings.ToLower(strings.TrimFunc(w, notLetter)); len(w) > 1 {
+					seen[w]++
+				}
+			}
+		}
+	}
+	return seen
+}
+
+func notLetter(c rune) bool { return !unicode.IsLetter(c) }
+
+// joinHyphens takes out line ends after hyphens, and the hyphens that are there only because of a line's
+// end. A hyphen stays if the document writes the word with it elsewhere, or if both parts are words of the
+// document, and always before capitals and digits.
+func joinHyphens(text string, seen map[string]int) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, "-\n")
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		before, after := text[:i], text[i+2:]
+		left := strings.ToLower(before[strings.LastIndexFunc(before, func(c rune) bool { return notLetter(c) && c != '-' })+1:])
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		b.WriteString(before)
+		switch {
+		case !unicode.IsLetter(last) && !unicode.IsDigit(last) || !unicode.IsLetter(first) && !unicode.IsDigit(first):
+			b.WriteString("-\n") // a dash
+		case !unicode.IsLower(first) || !unicode.IsLower(last) || keepsHyphen(left, wordAt(after), seen):
+			b.WriteString("-")
+		}
+		text = after
+	}
+}
+
+// wordAt returns the letters that text begins with, lower case.
+func wordAt(text string) string {
+	if end := strings.IndexFunc(text, notLetter); end >= 0 {
+		text = text[:end]
+	}
+	return strings.ToLower(text)
+}
+
+func keepsHyphen(left, right string, seen map[string]int) bool {
+	with, without := seen[left+"-"+right], seen[left+right]
+	if with != without {
+		return with > without
+	}
+	return utf8.RuneCountInString(left) > 3 && utf8.RuneCountInString(right) > 3 && seen[left] > 0 && seen[right] > 0
+}
+
+// fileEndings are what titles that are file names end in, after the dot.
+var fileEndings = strings.Fields("ai cdr cgi doc docm docx dot dvi dwg eps fm frm htm html indd jpg key md odp ods odt p65 pages pdf pm5 pm6 pmd png ppt pptx ps pub qxd qxp rtf tex tif tiff txt vsd wpd xls xlsm xlsx xml")
+
+// saneTitle returns a title from a file's metadata, or "" if it is none: programs write file names there.
+func saneTitle(s string) string {
+	s = strings.TrimRight(strings.ToValidUTF8(s, "\uFFFD"), "\x00")
+	if strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || meaningless(c) }) {
+		return ""
+	}
+	s = cleanLine(s)
+	lower := strings.ToLower(s)
+	letters := 0
+	for _, c := range s {
+		if unicode.IsLetter(c) {
+			letters++
+		}
+	}
+	if letters < 2 || len(s) > 300 || strings.Contains(lower, "untitled") || strings.HasPrefix(lower, "microsoft ") || strings.ContainsAny(s, `\`) {
+		return ""
+	}
+	if dot := strings.LastIndexByte(lower, '.'); dot >= 0 && slices.Contains(fileEndings, lower[dot+1:]) {
+		return ""
+	}
+	return s
+}
