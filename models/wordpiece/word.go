@@ -9,7 +9,7 @@ const maxChars = 100
 // Characters beyond maxChars are counted, not kept, so that a word of any length takes no memory.
 type word struct {
 	n          int // characters so far
-	run        int // where the run of combining characters at the end begins
+	fence      int // characters before it keep their places: a mark that stops reordering was dropped there
 	last       int // end of the last character in the text
 	runes      [maxChars]rune
 	class      [maxChars]uint8 // canonical combining class
@@ -21,17 +21,14 @@ type word struct {
 	pieces [maxChars]piece
 }
 
-// add puts a character behind those with its combining class or a smaller one, within the run of combining
-// characters: the Canonical Ordering Algorithm of The Unicode Standard, section 3.11, character by character.
+// add puts a character behind those with its combining class or a smaller one, but not before the last without one:
+// the Canonical Ordering Algorithm of The Unicode Standard, section 3.11, character by character.
 // Accents were left out before, which changes nothing, for the sort is stable. Spans stay in the text's order.
 func (w *word) add(r rune, class uint8, start, end int) {
 	w.last = end
 	if w.n < maxChars {
 		i := w.n
-		if class == 0 {
-			w.run = w.n + 1
-		}
-		for ; i > w.run && w.class[i-1] > class; i-- {
+		for ; i > w.fence && w.class[i-1] > class && class > 0; i-- {
 			w.runes[i], w.class[i] = w.runes[i-1], w.class[i-1]
 		}
 		w.runes[i], w.class[i] = r, class

@@ -63,6 +63,7 @@ func (t *Tokenizer) UNK() int32 { return t.unk }
 // no limit gives. Starts and ends never decrease. Bytes that aren't UTF-8 are read as U+FFFD, which is dropped.
 //
 // [CLS], [SEP], [PAD], [UNK] and [MASK] written out in text, in capitals, become those tokens, as in the reference.
+// U+0000 is dropped, as the reference does; its Go binding, which hands over C strings, cuts the text there instead.
 // It allocates nothing but what dst needs, and takes time in proportion to the text read.
 func (t *Tokenizer) Encode(dst []Token, text string, limit int) []Token {
 	end := math.MaxInt
@@ -106,7 +107,7 @@ func (t *Tokenizer) Encode(dst []Token, text string, limit int) []Token {
 		case nonstarter:
 			w.add(r, uint8(n), i, j)
 		case starterMark:
-			w.run = w.n
+			w.fence = w.n
 		case removed:
 		case blank:
 			dst = t.appendWord(dst, &w, end)
@@ -200,6 +201,6 @@ func (t *Tokenizer) appendWord(dst []Token, w *word, end int) []Token {
 			start = p.end
 		}
 	}
-	w.n, w.run = 0, 0
+	w.n, w.fence = 0, 0
 	return dst
 }
