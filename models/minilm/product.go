@@ -112,16 +112,16 @@ func (q *quantized) quantize(x []float32, width int) {
 }
 
 // spread returns the scale and zero with which a row's values, and 0, fit a byte. It returns 0, 0
-// for a row of zeros.
+// for a row that is zero or so near to it that its scale would have no inverse.
 func spread(row []float32) (scale float32, zero int32) {
 	var least, most float32
 	for _, v := range row {
 		least, most = min(least, v), max(most, v)
 	}
-	scale = (most - least) / 255
-	if scale == 0 {
+	if most-least < 1e-30 {
 		return 0, 0
 	}
+	scale = (most - least) / 255
 	return scale, int32(toByte(-least/scale + 0.5))
 }
 
