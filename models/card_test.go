@@ -1,0 +1,83 @@
+package models_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"testing"
+
+	"example.com/larder/internal/testkit"
+	"example.com/larder/models"
+)
+
+func TestCard(t *testing.T) {
+	data := testkit.Encoder(32)[models.CardFile].Data
+	c, err := models.ParseCard(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(c.Marshal(), data) {
+		t.Errorf("parsed and marshalled, the card is\n%s", c.Marshal())
+	}
+	if want := fmt.Sprintf("%x", sha256.Sum256(data)); c.Digest() != want {
+		t.Errorf("digest %s, want %s", c.Digest(), want)
+	}
+	c.QueryPrefix = "<query> & "
+	if data := c.Marshal(); !bytes.Contains(data, []byte(`"<query> & "`)) {
+		t.Errorf("HTML is escaped:\n%s", data)
+	}
+	if _, err := models.ParseCard(c.Marshal()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseCardErrors(t *testing.T) {
+	good := string(testkit.Encoder(32)[models.CardFile].Data)
+	for _, c := range []struct{ old, new, want string }{
+		{good, "", "model.json: EOF"},
+		{good, "null\n", "format is"},
+		{good, good + "\n", "canonical form"},
+		{"}\n", "}", "canonical form"},
+		{good, "{" + good, "invalid character"},
+		{`  "name"`, `  "nom"`, `unknown field "nom"`},
+		{`  "name"`, `   "name"`, "canonical form from byte"},
+		{`  "pooling": "mean",`, `  "pooling": "mean",` + "\n" + `  "pooling": "mean",`, "canonical form"},
+		{`  "query_prefix": "",` + "\n", "", "canonical form"},
+		{`"query_prefix"`, `"Query_Prefix"`, "canonical form"},
+		{`"query_prefix": ""`, `"query_prefix": "\u0026"`, "canonical form"},
+		{`"query_prefix": ""`, "\"query_prefix\": \"\xff\"", "canonical form"},
+		{`"query_prefix": ""`, `"query_prefix": "\n"`, "control characters"},
+		{`"passage_prefix": ""`, `"passage_prefix": "` + strings.Repeat("x", 300) + `"`, "more than 256 bytes"},
+		{"1-draft", "2", "prepare the encoder again"},
+		{`"mean"`, `"cls"`, `pooling is "cls", want mean`},
+		{`"synthetic-32"`, `"../x y"`, "other characters"},
+		{`"synthetic-32"`, `""`, "name has 0 bytes"},
+		{`"dimensions": 32`, `"dimensions": 0`, "dimensions is 0"},
+		{`"dimensions": 32`, `"dimensions": 32.0`, "cannot unmarshal"},
+		{`"max_tokens": 64`, `"max_tokens": -1`, "max_tokens is -1"},
+		{`"vocab.txt"`, `"weights.bin"`, "files are not"},
+		{`"source": "`, `"source": "A`, "source is not"},
+		{`"tokenizer": "`, `"tokenizer": "Z`, "tokenizer is not"},
+		{`"sha256": "`, `"sha256": "0`, "sha256 of vocab.txt"},
+		{`"size": `, `"size": -`, "size of vocab.txt is -"},
+	} {
+		data := strings.Replace(good, c.old, c.new, 1)
+		if data == good {
+			t.Fatalf("the card has no %q", c.old)
+		}
+		_, err := models.ParseCard([]byte(data))
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.60q for %.60q: error %v, want %q", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+func FuzzParseCard(f *testing.F) {
+	f.Add(testkit.Encoder(32)[models.CardFile].Data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := models.ParseCard(data); err == nil && !bytes.Equal(c.Marshal(), data) {
+			t.Errorf("parsed and marshalled, %q is %q", data, c.Marshal())
+		}
+	})
+}
