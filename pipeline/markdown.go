@@ -1,0 +1,378 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"html"
+	"slices"
+
+	"github.com/yuin/goldmark/ast"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	renderer "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+)
+
+// What is left out of Markdown, as keys of Document.LeftOut.
+const (
+	leftLink      = "link target"
+	leftImage     = "image"
+	leftComment   = "comment"
+	leftTag       = "html tag"
+	leftScript    = "script or style"
+	leftFootnote  = "footnote mark"
+	leftUnused    = "footnote without a mark"
+	leftAttribute = "heading attribute"
+)
+
+var markdownParser parser.Parser = newMarkdownParser()
+
+// parseMarkdown reads CommonMark with GFM, footnotes, definition lists and front matter.
+//
+// Blocks come in the order of the source, but footnotes last. Paragraphs of a list item that follow
+// one another are one block; so are a term and its definitions. Headings inside block quotes and list
+// items are blocks, but no part of the path of what follows.
+func parseMarkdown(ctx context.Context, data []byte) *Document {
+	return parseMarkdownWithin(ctx, data, maxWork)
+}
+
+// parseMarkdownWithin reads Markdown that costs no more than some work.
+func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
+	source, problem := decodeText(data)
+	if problem != "" {
+		return failedDocument("%s", problem)
+	}
+	meta, body, problem := parseFrontMatter(source.text)
+	if problem != "" {
+		return failedDocument("%s", problem)
+	}
+	m := &markdownReader{
+		canonicalText: newCanonicalText(source),
+		body:          source.text[body:],
+		offset:        body,
+	}
+	pc, account := newMarkdownContext(ctx, work)
+	root := markdownParser.Parse(text.NewReader(m.body), parser.WithContext(pc))
+	if account.overdrawn() {
+		if err := ctx.Err(); err != nil {
+			return failedDocument("parsing was stopped: %v", err)
+		}
+		return failedDocument("markup that is nested or left open too often to be read in reasonable time; split the file or mend its markup")
+	}
+	m.blocksOf(root, container{})
+	if unused := account.footnotes - m.footnotes; unused > 0 {
+		m.leftOut[leftUnused] = unused
+	}
+	d := m.document()
+	d.Meta = meta
+	if d.Meta.Title == "" {
+		d.Meta.Title = m.title
+	}
+	if d.Meta.Draft {
+		d.Verdict, d.Reason = Draft, "front matter says draft"
+	}
+	return d
+}
+
+// A markdownReader turns goldmark's tree into canonical text.
+type markdownReader struct {
+	*canonicalText
+	body   []byte // the source behind the front matter, to which goldmark's offsets belong
+	offset int    // of body in the source
+	at     int    // where inline text was last read in body
+
+	footnotes int // that text refers to
+
+	title string     // of the first heading of level 1
+	path  []pathStep // the headings above
+}
+
+type pathStep struct {
+	level int
+	title string
+}
+
+// A container is what a block stands in.
+type container struct {
+	level  int      // lists around
+	list   ast.Node // the outermost of them
+	item   ast.Node // the list item or definition, if no other container is nearer
+	quote  bool     // a block quote is nearer than any list
+	inside bool     // it is not the document itself
+}
+
+func (m *markdownReader) headings() []string {
+	if len(m.path) == 0 {
+		return nil
+	}
+	titles := make([]string, len(m.path))
+	for i, step := range m.path {
+		titles[i] = step.title
+	}
+	return titles
+}
+
+// blocksOf reads the blocks in a node. Nesting is limited by the parser.
+func (m *markdownReader) blocksOf(parent ast.Node, in container) {
+	var item ast.Node // the item whose text the last block is
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		before := item
+		item = nil
+		switch n := n.(type) {
+		case *ast.Heading:
+			m.heading(n, in)
+		case *ast.Paragraph, *ast.TextBlock:
+			if m.paragraph(n, in, before != nil) {
+				item = in.item
+			} else {
+				item = before
+			}
+		case *ast.List:
+			for li := n.FirstChild(); li != nil; li = li.NextSibling() {
+				m.blocksOf(li, in.within(n, li))
+			}
+		case *tables.DefinitionList:
+			m.definitions(n, in)
+		case *ast.Blockquote:
+			m.blocksOf(n, container{level: in.level, list: in.list, quote: true, inside: true})
+		case *ast.FencedCodeBlock:
+			info := ""
+			if n.Info != nil {
+				info = cleanLine(string(resolveText(n.Info.Segment.Value(m.body))))
+			}
+			m.code(n.Lines(), info)
+		case *ast.CodeBlock:
+			m.code(n.Lines(), "")
+		case *ast.HTMLBlock:
+			m.htmlBlock(n, in)
+		case *tables.Table:
+			m.table(n)
+		case *tables.FootnoteList:
+			m.path = nil
+			for note := n.FirstChild(); note != nil; note = note.NextSibling() {
+				m.footnotes++
+				m.blocksOf(note, container{inside: true})
+			}
+		case *ast.LinkReferenceDefinition:
+			m.leftOut[leftLink]++
+			item = before
+		case *ast.ThematicBreak:
+		default:
+			m.blocksOf(n, in)
+		}
+	}
+}
+
+// within returns the container that an item of a list in this one is.
+func (in container) within(list, item ast.Node) container {
+	outermost := in.list
+	if outermost == nil {
+		outermost = list
+	}
+	return container{level: in.level + 1, list: outermost, item: item, inside: true}
+}
+
+// text returns the kind of block that a container's plain text is.
+func (in container) text() BlockKind {
+	switch {
+	case in.item != nil:
+		return ListItem
+	case in.quote:
+		return Quote
+	}
+	return Paragraph
+}
+
+// beginText begins a block of a container's plain text.
+func (m *markdownReader) beginText(in container) {
+	b := Block{Kind: in.text(), Path: m.headings()}
+	if b.Kind == ListItem {
+		b.Level = in.level
+		m.begin(b, in.list)
+		return
+	}
+	m.begin(b, nil)
+}
+
+// paragraph reads a paragraph, as part of the last block if resume is set, and says whether it has text.
+func (m *markdownReader) paragraph(n ast.Node, in container, resume bool) bool {
+	if resume {
+		m.resume()
+	} else {
+		m.beginText(in)
+	}
+	m.inlines(n)
+	return m.end()
+}
+
+func (m *markdownReader) heading(n *ast.Heading, in container) {
+	m.beginHeading(n.Level)
+	m.inlines(n)
+	m.leftOut[leftAttribute] += len(n.Attributes())
+	m.endHeading(in)
+}
+
+func (m *markdownReader) beginHeading(level int) {
+	m.begin(Block{Kind: Heading, Level: level}, nil)
+}
+
+// endHeading ends the block of a heading and makes it part of the path.
+func (m *markdownReader) endHeading(in container) {
+	level := m.block.Level
+	above := slices.Clone(m.path)
+	for len(above) > 0 && above[len(above)-1].level >= level {
+		above = above[:len(above)-1]
+	}
+	outer := m.path
+	m.path = above
+	if m.end() {
+		b := &m.blocks[len(m.blocks)-1]
+		title := string(m.text[b.Start:b.End])
+		m.path = append(above, pathStep{level, title})
+		b.Path = m.headings()
+		if level == 1 && m.title == "" && !in.inside {
+			m.title = title
+		}
+	}
+	if in.inside {
+		m.path = outer
+	}
+}
+
+// definitions reads terms and what they mean: each term begins an item, which its definitions are part of.
+func (m *markdownReader) definitions(list ast.Node, in container) {
+	in = in.within(list, list)
+	begun := false
+	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n.(type) {
+		case *tables.DefinitionTerm:
+			begun = m.paragraph(n, in, false)
+		default:
+			if p := n.FirstChild(); begun && p != nil && (p.Kind() == ast.KindParagraph || p.Kind() == ast.KindTextBlock) {
+				// The first paragraph belongs to the term; the node is read only once.
+				m.paragraph(p, in, true)
+				n.RemoveChild(n, p)
+			}
+			m.blocksOf(n, in)
+			begun = n.FirstChild() == nil
+		}
+	}
+}
+
+func (m *markdownReader) code(lines *text.Segments, info string) {
+	first, last := -1, -1
+	for i := range lines.Len() {
+		line := lines.At(i)
+		if cleanLine(string(line.Value(m.body))) != "" {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first < 0 {
+		return
+	}
+	m.begin(Block{Kind: Code, Path: m.headings(), Context: info}, nil)
+	for i := first; i <= last; i++ {
+		line := lines.At(i)
+		m.verbatim(bytes.TrimSuffix(line.Value(m.body), []byte("\n")), m.offset+line.Start)
+	}
+	m.end()
+}
+
+func (m *markdownReader) table(n ast.Node) {
+	header := ""
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		m.begin(Block{Kind: TableRow, Path: m.headings(), Context: header}, n)
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			if cell.PreviousSibling() != nil {
+				m.bars++
+			}
+			m.inlines(cell)
+		}
+		if m.end() && row.Kind() == tables.KindTableHeader {
+			b := m.blocks[len(m.blocks)-1]
+			header = string(m.text[b.Start:b.End])
+		}
+	}
+}
+
+// inlines adds the text of a node's inline children. It does not recurse, since emphasis nests as
+// deep as a file is long.
+func (m *markdownReader) inlines(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; {
+		if m.inline(n) && n.FirstChild() != nil {
+			n = n.FirstChild()
+			continue
+		}
+		for n.NextSibling() == nil {
+			if n = n.Parent(); n == parent {
+				return
+			}
+		}
+		n = n.NextSibling()
+	}
+}
+
+// inline adds a node's own text and says whether its children are to follow.
+func (m *markdownReader) inline(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.Text:
+		value := n.Segment.Value(m.body)
+		m.at = n.Segment.Start
+		if n.IsRaw() || !hasEscapes(value) {
+			m.words(value, m.offset+n.Segment.Start-n.Segment.Padding)
+		} else {
+			m.decodedWords(resolveText(value), m.offset+n.Segment.Start)
+		}
+		m.gap = m.gap || n.SoftLineBreak() || n.HardLineBreak()
+	case *ast.String:
+		value := n.Value
+		if !n.IsRaw() && !n.IsCode() {
+			value = resolveText(value)
+		}
+		m.decodedWords(value, m.offset+m.at)
+	case *ast.CodeSpan:
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if t, ok := c.(*ast.Text); ok {
+				m.at = t.Segment.Start
+				m.words(t.Segment.Value(m.body), m.offset+t.Segment.Start-t.Segment.Padding)
+			}
+		}
+		return false
+	case *ast.AutoLink:
+		if pos := n.Pos(); pos >= 0 {
+			m.at = pos
+		}
+		m.decodedWords(n.Label(m.body), m.offset+m.at)
+	case *ast.RawHTML:
+		m.inlineHTML(n)
+	case *ast.Link:
+		m.leftOut[leftLink]++
+	case *ast.Image:
+		m.leftOut[leftImage]++
+	case *tables.FootnoteLink:
+		m.leftOut[leftFootnote]++
+	case *tables.FootnoteBacklink, *tables.TaskCheckBox:
+		return false
+	}
+	return true
+}
+
+// hasEscapes says whether text may hold an entity or a backslash escape.
+func hasEscapes(text []byte) bool { return bytes.ContainsAny(text, `&\`) }
+
+// resolveText resolves backslash escapes and entities as goldmark's renderer does; what it writes is
+// HTML, in which only the marks of HTML itself are entities.
+func resolveText(text []byte) []byte {
+	if !hasEscapes(text) {
+		return text
+	}
+	var b bytes.Buffer
+	w := bufio.NewWriterSize(&b, 2*len(text))
+	renderer.DefaultWriter.Write(w, bytes.ReplaceAll(text, []byte{0}, nil))
+	w.Flush() // a bytes.Buffer takes everything
+	return []byte(html.UnescapeString(b.String()))
+}

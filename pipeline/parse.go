@@ -1,0 +1,68 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxSource is the most bytes of a Markdown or text file. Parsing takes some 100 bytes of memory
+// for each byte of the densest Markdown.
+const maxSource = 16 << 20
+
+// ParseOptions choose how files are read.
+type ParseOptions struct {
+	// WIRE: PDF PDFEngine // reads PDF files
+}
+
+// formats names the parser of each extension.
+var formats = map[string]func(ctx context.Context, data []byte, o ParseOptions) *Document{
+	".md":       func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
+	".markdown": func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
+	".txt":      func(_ context.Context, data []byte, _ ParseOptions) *Document { return parseText(data) },
+	// WIRE: ".pdf": func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o.PDF) },
+}
+
+// Formats returns the extensions of the files that [Parse] reads, in lower case with their dot, sorted.
+func Formats() []string {
+	var extensions []string
+	for extension := range formats {
+		extensions = append(extensions, extension)
+	}
+	slices.Sort(extensions)
+	return extensions
+}
+
+// Parse reads one file. name is its slash-separated path below the base's folder; its extension, in
+// any case, decides the format. Parse never fails and never panics: of a file that can't be read it
+// returns a document without text, whose verdict and one-line reason say why. It is safe for
+// concurrent use. A cancelled ctx ends it early with [Failed].
+func Parse(ctx context.Context, name string, data []byte, o ParseOptions) (d *Document) {
+	// The readers are third-party code: a fault in one of them costs a document, not the bake. The
+	// value of a panic may quote the document, so its type alone is told.
+	defer func() {
+		if fault := recover(); fault != nil {
+			d = failedDocument("the parser crashed (%T)", fault)
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return failedDocument("parsing was stopped: %v", err)
+	}
+	extension := strings.ToLower(path.Ext(name))
+	parse, ok := formats[extension]
+	if !ok {
+		return failedDocument("files ending in %q are not read; known are %s", extension, strings.Join(Formats(), ", "))
+	}
+	d = parse(ctx, data, o)
+	if err := ctx.Err(); err != nil && d.Verdict == OK {
+		return failedDocument("parsing was stopped: %v", err)
+	}
+	return d
+}
+
+// failedDocument returns a document of which only the reason for its failure is known.
+func failedDocument(format string, args ...any) *Document {
+	return &Document{Verdict: Failed, Reason: fmt.Sprintf(format, args...)}
+}
