@@ -46,7 +46,7 @@ type pdfLimits struct {
 	memory int64         // bytes that the ledongthuc child may add to what a bare process takes
 }
 
-var defaultPDFLimits = pdfLimits{file: 256 << 20, pages: 20_000, text: 64 << 20, time: time.Minute, memory: 2 << 30}
+var defaultPDFLimits = pdfLimits{file: 256 << 20, pages: 20_000, text: 64 << 20, time: time.Minute, memory: 1 << 30}
 
 // pdfiumMemory bounds the memory inside pdfium's sandbox, in bytes.
 const pdfiumMemory = 128 << 20
@@ -58,7 +58,7 @@ var pdfEngineNames = []string{"pdfium", "ledongthuc"}
 // runs, which saves seconds at every start; "" keeps none.
 //
 // A program that calls [RunChild] first thing in main gets engines that read in child processes. Without it
-// pdfium reads in this process, about three times slower, since its sandbox then has to look at the clock in
+// pdfium reads in this process, two to three times slower, since its sandbox then has to look at the clock in
 // every loop, and ledongthuc is refused.
 func NewPDFEngine(name, cacheDir string) (PDFEngine, error) {
 	return newPDFEngine(name, cacheDir, defaultPDFLimits, max(1, min(runtime.GOMAXPROCS(0), 8)))

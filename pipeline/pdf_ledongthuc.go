@@ -134,6 +134,7 @@ func ledongthucPage(page pdf.Page) *rawPage {
 func textRuns(text []pdf.Text) []*textRun {
 	var runs []*textRun
 	var r *textRun
+	turn := turnOf(text)
 	for _, t := range text {
 		if t.S == "\n" { // the library's own, at the end of a TJ operator
 			if r != nil && !r.sized {
@@ -141,20 +142,23 @@ func textRuns(text []pdf.Text) []*textRun {
 			}
 			continue
 		}
-		x, y, size := t.X, t.Y, math.Abs(t.FontSize)
-		if size < 0.01 || outside(size) { // turned by a right angle
-			x, y, size = t.Y, -t.X, 10
-		}
-		if outside(x) || outside(y) {
+		if outside(t.X) || outside(t.Y) || outside(t.FontSize) || outside(t.W) {
 			continue
 		}
-		width := math.Abs(t.W)
-		sized := width > 0 && !outside(width)
+		x, y, size, width := t.X, t.Y, math.Abs(t.FontSize), math.Abs(t.W)
+		turned := size < 0.01
+		switch {
+		case turned: // the library gives neither size nor width then
+			x, y, size = turn*t.Y, -turn*t.X, 10
+		case t.FontSize < 0: // upside down
+			x, y = -x, -y
+		}
+		sized := width > 0
 		if r != nil {
 			gap := x - r.last - r.lastGap
-			if r.sized != sized || math.Abs(y-r.y) > 0.1*size || gap < -0.5*size || gap > size {
+			if r.sized != sized || math.Abs(y-r.y) > 0.1*size || gap < -0.5*size || gap > size && !(turned && gap < 3*size) {
 				r = nil
-			} else if gap > 0.15*size && t.S != " " {
+			} else if gap > 0.15*size && t.S != " " && !turned {
 				r.text.WriteByte(' ')
 			}
 		}
@@ -173,6 +177,25 @@ func textRuns(text []pdf.Text) []*textRun {
 		}
 	}
 	return runs
+}
+
+// turnOf says which way text turned by a right angle goes: 1 for upwards, -1 for downwards.
+func turnOf(text []pdf.Text) float64 {
+	up := 0
+	for i := 1; i < len(text); i++ {
+		if a, b := text[i-1], text[i]; math.Abs(b.FontSize) < 0.01 && a.X == b.X {
+			switch {
+			case b.Y > a.Y:
+				up++
+			case b.Y < a.Y:
+				up--
+			}
+		}
+	}
+	if up < 0 {
+		return -1
+	}
+	return 1
 }
 
 // outside says whether x is no length that a page can have.

@@ -74,6 +74,10 @@ var conformance = []struct {
 	{"lines drawn bottom up", func() []byte {
 		return newPDFWriter().page("BT /F1 12 Tf 72 686 Td (second line.) Tj 0 14 Td (First and) Tj ET").bytes()
 	}, `ok "second line.\n\nFirst and"`, `ok "First and\nsecond line."`},
+	{"turned", func() []byte {
+		turned := func(matrix string) string { return "BT /F1 12 Tf " + matrix + " Tm (turned text) Tj ET" }
+		return newPDFWriter().page(turned("0 1 -1 0 300 300")).page(turned("0 -1 1 0 300 300")).page(turned("-1 0 0 -1 300 300")).bytes()
+	}, `ok "turned text" "turned text" "turned text"`, ""},
 	{"private use", func() []byte { return newPDFWriter().page(fontLines("F3", "nobody can read this")).bytes() }, `garbled garbled`, ""},
 	{"encrypted", func() []byte { return newPDFWriter().page(lines("secret")).protect("sesame").bytes() }, `encrypted`, ""},
 	{"empty password", func() []byte { return newPDFWriter().page(lines("Open.")).protect("").bytes() }, `ok "Open."`, `failed failed`}, // ledongthuc errs on keys of 40 bits
@@ -238,24 +242,24 @@ func TestPDFDocument(t *testing.T) {
 // What takes too long ends as a verdict, pages read by then stay, and the next file is read.
 func TestPDFTimeLimit(t *testing.T) {
 	limits := defaultPDFLimits
-	limits.time = time.Second
+	limits.time = 2 * time.Second
 	loop := newPDFWriter()
 	loop.trailer = "/Prev %d"
 	for _, c := range []struct {
 		engine string
 		data   []byte
+		want   string
 	}{
-		{"pdfium", doublingPDF(20)},
-		{"pdfium in process", doublingPDF(20)},
-		{"ledongthuc", loop.page(lines("Loop.")).bytes()},
+		{"pdfium", doublingPDF(20), `failed "first" failed`},
+		{"pdfium in process", doublingPDF(20), `failed "first" failed`},
+		{"ledongthuc", loop.page(lines("Loop.")).bytes(), `failed`},
 	} {
 		t.Run(c.engine, func(t *testing.T) {
+			t.Parallel()
 			e := testEngine(t, c.engine, limits)
-			for range 2 {
-				d := parsePDF(context.Background(), c.data, e)
-				if d.Verdict != Failed || !strings.Contains(d.Reason, "took more than 1s") {
-					t.Errorf("verdict %s: %s", d.Verdict, d.Reason)
-				}
+			d := parsePDF(context.Background(), c.data, e)
+			if describe(d) != c.want || !strings.Contains(d.Reason, "took more than 2s") {
+				t.Errorf("got %s: %s", describe(d), d.Reason)
 			}
 			if d := parsePDF(context.Background(), newPDFWriter().page(lines("Next.")).bytes(), e); d.Text != "Next." {
 				t.Errorf("after it: %s %q (%s)", d.Verdict, d.Text, d.Reason)
@@ -290,13 +294,24 @@ func TestPDFLimits(t *testing.T) {
 func TestPDFMemoryLimit(t *testing.T) {
 	w := newPDFWriter().page(lines("first"))
 	w.page("")
-	w.objects[len(w.objects)-2] = deflated(t, 400<<20)
+	w.objects[len(w.objects)-2] = deflated(t, 160<<20)
 	data := w.page(lines("third")).bytes()
 	for _, engine := range []string{"pdfium", "pdfium in process"} {
 		d := parsePDF(context.Background(), data, testEngine(t, engine, defaultPDFLimits))
 		if got := describe(d); got != `failed "first" failed "third"` {
 			t.Errorf("%s: %s (%s)", engine, got, d.Reason)
 		}
+	}
+}
+
+// The child of ledongthuc may not take more memory than it is given.
+func TestPDFChildMemory(t *testing.T) {
+	limits := defaultPDFLimits
+	limits.memory = 128 << 20
+	w := newPDFWriter().page(lines("first")).page("")
+	w.objects[len(w.objects)-2] = stream("", strings.Repeat("0 ", 8<<20)) // operands that no operator takes from the stack
+	if d := parsePDF(context.Background(), w.bytes(), testEngine(t, "ledongthuc", limits)); describe(d) != `failed "first" failed` || !strings.Contains(d.Reason, "memory") {
+		t.Errorf("%s (%s)", describe(d), d.Reason)
 	}
 }
 

@@ -135,7 +135,7 @@ func (w *pdfWriter) bytes() []byte {
 	return b.Bytes()
 }
 
-// doublingPDF returns a file of a few kilobytes whose page draws a form that draws another one ten times, and
+// doublingPDF returns a file of a few kilobytes whose second page draws a form that draws another one ten times, and
 // so on, depth deep.
 func doublingPDF(depth int) []byte {
 	w := newPDFWriter()
@@ -147,7 +147,7 @@ func doublingPDF(depth int) []byte {
 		}
 		w.add(stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /Fm %d 0 R >> >>", next), content))
 	}
-	return w.page(lines("before") + " /Fm Do").bytes()
+	return w.page(lines("first")).page("/Fm Do").bytes()
 }
 
 // deflated returns data as a stream object that unpacks to size zero bytes, bombs inside.
