@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,8 @@ func (s *session) run(ctx context.Context, c clientRun) (string, error) {
 	out, both := &tail{}, &tail{line: c.line}
 	cmd.Stdout, cmd.Stderr = &tee{out, both}, both
 	stopTree(cmd)
+	runtime.LockOSThread() // the thread that starts the program must outlive it: see stopWithParent
+	defer runtime.UnlockOSThread()
 	cmd.WaitDelay = 2 * time.Second
 	if err := cmd.Start(); err != nil {
 		return "", &passedOver{oneLine(err.Error())}
