@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"example.com/larder/artifact"
+	"example.com/larder/reader"
+)
+
+type showCommand struct {
+	Artifact  string `arg:"" help:"An artifact's folder, or a base's folder on a shelf."`
+	Documents bool   `help:"List every document."`
+}
+
+func (c *showCommand) Run(e *environment) error {
+	a, err := openArtifact(c.Artifact)
+	if err != nil {
+		return err
+	}
+	m := a.Manifest
+	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("base", "%s", m.Base)
+	row("version", "%s", a.Digest)
+	row("format", "%s, builder %d, serial %d", m.Format, m.Builder, m.Serial)
+	row("settings", "mode %s, chunk_size %d, chunk_overlap %d, top_k %d, min_score %v", m.Settings.Mode, m.Settings.ChunkSize,
+		m.Settings.ChunkOverlap, m.Settings.TopK, m.Settings.MinScore)
+	row("terms by", "%s, languages %s", m.Analyzer.ID, strings.Join(m.Analyzer.Languages, " "))
+	if mo := m.Model; mo != nil {
+		row("model", "%s, %d dimensions, %d tokens, %s pooling", mo.Name, mo.Dimensions, mo.MaxTokens, mo.Pooling)
+		row("encoder", "%s", mo.Encoder)
+	}
+	row("counts", "%d documents, %d chunks, %d terms", m.Counts.Documents, m.Counts.Chunks, m.Counts.Terms)
+	for i, s := range m.Sections {
+		name := ""
+		if i == 0 {
+			name = "sections"
+		}
+		row(name, "%-10s %10d bytes  %s", s.Name, s.Size, s.SHA256[:12])
+	}
+	verdicts := map[artifact.Verdict]int{}
+	for i := range a.Documents() {
+		verdicts[a.Document(i).Verdict]++
+	}
+	var list []string
+	for v := artifact.OK; v <= artifact.Skipped; v++ {
+		if n := verdicts[v]; n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	row("verdicts", "%s", strings.Join(list, ", "))
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return c.documents(e, a)
+}
+
+// documents lists the documents: all of them, or those that are not simply ok.
+func (c *showCommand) documents(e *environment, a *artifact.Artifact) error {
+	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	for i := range a.Documents() {
+		d := a.Document(i)
+		if !c.Documents && d.Verdict == artifact.OK {
+			continue
+		}
+		note := d.Reason
+		if note == "" {
+			note = fmt.Sprintf("%d chunks", d.EndChunk-d.FirstChunk)
+			if d.Pages > 0 {
+				note += fmt.Sprintf(", %d pages", d.Pages)
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Verdict, d.Path, note)
+	}
+	return w.Flush()
+}
+
+// openArtifact opens an artifact without its encoder.
+func openArtifact(dir string) (*artifact.Artifact, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	folder, digest, err := artifact.Locate(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return artifact.Open(root.FS(), folder, digest)
+}
+
+type verifyCommand struct {
+	Artifact string `arg:"" help:"An artifact's folder, or a base's folder on a shelf."`
+}
+
+func (c *verifyCommand) Run(e *environment) error {
+	b, err := reader.Verify(c.Artifact)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	m := b.Manifest()
+	size := int64(0)
+	for _, s := range m.Sections {
+		size += s.Size
+	}
+	fmt.Fprintf(e.out, "ok: %s %s, %d documents, %d chunks, %d bytes in %d sections", m.Base, b.Artifact().Digest[:12],
+		m.Counts.Documents, m.Counts.Chunks, size, len(m.Sections))
+	if n := len(b.Artifact().Probes()); n > 0 {
+		fmt.Fprintf(e.out, ", encoder agrees on %d texts", n)
+	}
+	fmt.Fprintln(e.out)
+	return nil
+}

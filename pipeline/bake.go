@@ -1,0 +1,223 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.com/larder/artifact"
+	"example.com/larder/internal/analyze"
+)
+
+// BakeOptions say what to bake and where to put it.
+type BakeOptions struct {
+	Folder   string    // the base's folder
+	Shelf    string    // the artifact goes to <Shelf>/<base>/<version>, its encoder to <Shelf>/models
+	Embedder string    // onnx or native, whatever base.yaml says; "" for what it says
+	Mode     string    // likewise
+	Bundle   bool      // put the encoder into the artifact's folder, so that it is complete alone
+	Fetcher  *Fetcher  // gets the locked files
+	Progress io.Writer // stages as they run, and progress; nil for none
+	Version  string    // of the program, for provenance
+	Revision string    // of the documents, such as a git commit, for provenance
+
+	// Documents, if there are any, are baked in place of a folder's files, with default settings, as a base called Name.
+	Documents []CorpusDocument
+	Name      string
+	KeepGoing bool // leave out documents that can't be read, as if the skip list named them all
+}
+
+// A CorpusDocument is one of a test collection.
+type CorpusDocument struct {
+	Path, Title, Text string
+}
+
+// Bake turns a folder of documents into an artifact on a shelf and makes it the latest version of its base. The
+// report is there even if the bake fails because of documents, and says which; nothing is written then.
+func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
+	b := &bake{BakeOptions: o, report: &Report{Folder: o.Folder, start: time.Now()}}
+	defer b.close()
+	for _, stage := range []struct {
+		name string
+		run  func(context.Context) error
+	}{
+		{"settings", b.loadSettings},
+		{"discover", b.discover},
+		{"parse", b.parse},
+		{"model", b.loadModel},
+		{"chunk", b.chunk},
+		{"embed", b.embed},
+		{"index", b.index},
+		{"write", b.write},
+		{"verify", b.verify},
+		{"publish", b.publish},
+	} {
+		start := time.Now()
+		if err := stage.run(ctx); err != nil {
+			return b.report, fmt.Errorf("bake %s: %w", o.Folder, err)
+		}
+		b.report.Stages = append(b.report.Stages, Stage{stage.name, time.Since(start)})
+	}
+	return b.report, nil
+}
+
+// A bake is what the stages hand on, each in the order of the stages that make it.
+type bake struct {
+	BakeOptions
+	report *Report
+
+	root      *os.Root
+	settings  Settings          // settings
+	sources   []Source          // discover
+	documents []*Document       // parse: one a source
+	hashes    [][32]byte        // parse: of the source files
+	model     *model            // model
+	chunks    [][]Chunk         // chunk: one list a document
+	passages  []string          // chunk: what is embedded and indexed, of all chunks in order
+	vectors   []float32         // embed: one row a passage
+	content   *artifact.Content // index
+	files     *artifact.Files   // write
+	folder    string            // write: where the artifact is
+	closers   []func() error
+}
+
+func (b *bake) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+}
+
+func (b *bake) loadSettings(context.Context) (err error) {
+	if b.settings, err = b.readSettings(); err != nil {
+		return err
+	}
+	if b.Embedder != "" {
+		b.settings.Embedder = b.Embedder
+	}
+	if b.Mode != "" {
+		b.settings.Mode = b.Mode
+	}
+	if b.KeepGoing {
+		b.settings.Skip = []string{"**"}
+	}
+	b.report.Settings = b.settings
+	return nil
+}
+
+func (b *bake) readSettings() (s Settings, err error) {
+	if len(b.Documents) > 0 {
+		return DefaultSettings(b.Name), nil
+	}
+	if b.root, err = OpenFolder(b.Folder); err != nil {
+		return s, err
+	}
+	b.closers = append(b.closers, b.root.Close)
+	abs, err := filepath.Abs(b.Folder)
+	if err != nil {
+		return s, err
+	}
+	return LoadSettings(b.root, cmp.Or(b.Name, filepath.Base(abs)))
+}
+
+func (b *bake) discover(context.Context) (err error) {
+	for _, d := range b.Documents {
+		b.sources = append(b.sources, Source{Path: d.Path, Size: int64(len(d.Text))})
+	}
+	if b.sources != nil {
+		return nil
+	}
+	b.sources, b.report.LeftOut, err = Discover(b.root, b.settings)
+	return err
+}
+
+func (b *bake) chunk(context.Context) error {
+	b.chunks = make([][]Chunk, len(b.documents))
+	for i, d := range b.documents {
+		if d.Verdict != OK {
+			continue
+		}
+		var err error
+		if b.chunks[i], err = chunkDocument(d, b.settings.ChunkSize, b.settings.ChunkOverlap, b.model.tokenizer); err != nil {
+			return fmt.Errorf("chunk %s: %w", b.sources[i].Path, err)
+		}
+		for _, c := range b.chunks[i] {
+			b.passages = append(b.passages, passage(d, c))
+			b.report.Tokens += c.Tokens
+		}
+	}
+	b.report.Chunks = len(b.passages)
+	if len(b.passages) == 0 {
+		return fmt.Errorf("no document has text: there is nothing to search")
+	}
+	return nil
+}
+
+// passage is what is embedded and indexed of a chunk: its context and its text.
+func passage(d *Document, c Chunk) string {
+	text := d.Text[c.Start:c.End]
+	if c.Context == "" {
+		return text
+	}
+	return c.Context + "\n" + text
+}
+
+func (b *bake) embed(ctx context.Context) (err error) {
+	if b.settings.Mode == string(artifact.Keyword) {
+		return nil
+	}
+	if err := b.model.selfTest(ctx); err != nil {
+		return err
+	}
+	cache, err := openVectorCache(b.Fetcher.Cache.Dir)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(b.Progress, "embed "+b.settings.Name, len(b.passages))
+	defer bar.end()
+	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, bar.set)
+	if err != nil {
+		return err
+	}
+	return b.model.compareSample(b.passages, b.vectors)
+}
+
+func (b *bake) index(context.Context) error {
+	analyzer, err := analyze.New(b.settings.Languages)
+	if err != nil {
+		return err
+	}
+	terms, lengths := indexTerms(b.passages, analyzer)
+	b.report.Terms = len(terms)
+	b.content = &artifact.Content{
+		Base: b.settings.Name, Serial: b.settings.Serial,
+		Settings: artifact.Settings{
+			Mode: artifact.Mode(b.settings.Mode), ChunkSize: b.settings.ChunkSize, ChunkOverlap: b.settings.ChunkOverlap,
+			TopK: b.settings.TopK, MinScore: b.settings.MinScore,
+		},
+		Analyzer:  artifact.Analyzer{ID: analyzer.ID(), Languages: analyzer.Languages()},
+		Tokenizer: b.model.tokenizerDigest,
+		Boosts:    b.settings.Boosts,
+		Terms:     terms,
+		Vectors:   b.vectors,
+	}
+	if b.vectors != nil {
+		b.content.Model = b.model.manifest()
+		if b.content.Probes, err = b.model.probes(); err != nil {
+			return err
+		}
+	}
+	number := 0
+	for i, d := range b.documents {
+		doc := artifactDocument(b.sources[i], b.hashes[i], d)
+		for _, c := range b.chunks[i] {
+			doc.Chunks = append(doc.Chunks, artifactChunk(c, lengths[number]))
+			number++
+		}
+		b.content.Documents = append(b.content.Documents, doc)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"example.com/larder/models"
+)
+
+// An Embedder turns passages into vectors of length 1. It embeds every token of a passage, however long.
+type Embedder interface {
+	// Identity names all that decides a vector but the passage. It is part of the cache's key.
+	Identity() string
+	// Dimensions is the number of elements of a vector.
+	Dimensions() int
+	// Embed returns the vectors of passages, in order.
+	Embed(ctx context.Context, passages []string) ([][]float32, error)
+	// Versions says what embeds, for provenance, such as "onnxruntime": "1.26.0".
+	Versions() map[string]string
+	Close() error
+}
+
+// The embedders that base.yaml can name.
+const (
+	ONNX   = "onnx"   // hugot with ONNX Runtime, fp32: the default
+	Native = "native" // the reader's own encoder: no native libraries, the same bytes on every machine
+)
+
+// native embeds with the encoder that readers use for queries.
+type native struct{ *models.Encoder }
+
+func (n native) Identity() string            { return "native " + n.Card().Digest() }
+func (n native) Versions() map[string]string { return map[string]string{"encoder": n.Card().Digest()} }
+func (n native) Close() error                { return nil }
+
+// Embed uses all cores, a passage each: a vector depends on its passage alone.
+func (n native) Embed(ctx context.Context, passages []string) ([][]float32, error) {
+	vectors := make([][]float32, len(passages))
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range errs {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(passages) || errs[worker] != nil {
+					return
+				}
+				if errs[worker] = ctx.Err(); errs[worker] != nil {
+					return
+				}
+				vectors[i] = make([]float32, n.Dimensions())
+				errs[worker] = n.EncodePassage(vectors[i], passages[i])
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return vectors, nil
+}
+
+// embedBatch is how many passages are embedded and put into the cache at once.
+const embedBatch = 128
+
+// embedPassages returns the passages' vectors, one row each, taken from the cache where it has them. fresh counts
+// those that were embedded now. done is called with the number of passages that have their vectors.
+func embedPassages(ctx context.Context, e Embedder, cache *vectorCache, passages []string, done func(int)) (vectors []float32, fresh int, err error) {
+	d := e.Dimensions()
+	vectors = make([]float32, len(passages)*d)
+	missing, err := cache.get(e.Identity(), passages, d, vectors)
+	if err != nil {
+		return nil, 0, err
+	}
+	ready := len(passages) - len(missing)
+	done(ready)
+	for len(missing) > 0 {
+		batch := missing[:min(embedBatch, len(missing))]
+		texts := make([]string, len(batch))
+		for i, number := range batch {
+			texts[i] = passages[number]
+		}
+		rows, err := e.Embed(ctx, texts)
+		if err != nil {
+			return nil, fresh, fmt.Errorf("embed: %w", err)
+		}
+		for i, number := range batch {
+			if len(rows[i]) != d {
+				return nil, fresh, fmt.Errorf("embed: a vector of %d dimensions, not %d", len(rows[i]), d)
+			}
+			copy(vectors[number*d:], rows[i])
+		}
+		if err := cache.put(e.Identity(), texts, rows); err != nil {
+			return nil, fresh, err
+		}
+		missing = missing[len(batch):]
+		fresh += len(batch)
+		done(ready + fresh)
+	}
+	return vectors, fresh, nil
+}

@@ -1,0 +1,52 @@
+package pipeline
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"example.com/larder/artifact"
+	"example.com/larder/internal/analyze"
+)
+
+// indexTerms finds the terms of every passage, which its chunk's number names, and counts each passage's terms.
+func indexTerms(passages []string, a *analyze.Analyzer) (terms []artifact.Term, lengths []int) {
+	postings := map[string]*artifact.Term{}
+	lengths = make([]int, len(passages))
+	var words []string
+	for number, text := range passages {
+		words = a.Terms(words[:0], text)
+		lengths[number] = len(words)
+		for _, w := range words {
+			t := postings[w]
+			if t == nil {
+				w = strings.Clone(w) // terms share memory with the text
+			t = &artifact.Term{Text: w}
+				postings[w] = t
+			}
+			if n := len(t.Chunks); n > 0 && t.Chunks[n-1] == uint32(number) {
+				t.Freqs[n-1]++
+				continue
+			}
+			t.Chunks = append(t.Chunks, uint32(number))
+			t.Freqs = append(t.Freqs, 1)
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(postings)) {
+		terms = append(terms, *postings[w])
+	}
+	return terms, lengths
+}
+
+// bitmap writes a set in the RoaringBitmap portable format.
+func bitmap(members []uint32) []byte {
+	b := roaring.BitmapOf(members...)
+	b.RunOptimize()
+	data, err := b.ToBytes()
+	if err != nil {
+		panic(err) // writing to memory does not fail
+	}
+	return data
+}

@@ -1,0 +1,271 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	_ "embed"
+
+	"example.com/larder/artifact"
+	"example.com/larder/models"
+	"example.com/larder/models/wordpiece"
+)
+
+// A model is what a bake needs of the model that its settings name.
+type model struct {
+	info            models.Model
+	tokenizer       tokenSplitter // counts tokens
+	tokenizerDigest string
+	embedder        Embedder          // nil in keyword mode
+	encoder         *models.Encoder   // nil in keyword mode
+	files           map[string][]byte // the encoder's
+}
+
+func (b *bake) loadModel(ctx context.Context) error {
+	if b.settings.Mode == string(artifact.Keyword) {
+		return b.loadTokenizer(ctx)
+	}
+	if b.settings.Embedder == ONNX && !HasONNX {
+		return errNoONNX
+	}
+	files, err := b.Fetcher.Model(ctx, b.settings.Model)
+	if err != nil {
+		return err
+	}
+	m := &model{info: files.Info, tokenizerDigest: files.Info.Tokenizer.Sources[0].SHA256}
+	b.model = m
+	folder, err := preparedEncoder(b.Fetcher.Cache, files)
+	if err != nil {
+		return err
+	}
+	if m.encoder, m.files, err = loadEncoder(folder); err != nil {
+		return err
+	}
+	if err := b.openTokenizer(files.Tokenizer, m.encoder.Tokenizer()); err != nil {
+		return err
+	}
+	if b.settings.Embedder == Native {
+		m.embedder = native{m.encoder}
+		return nil
+	}
+	library, err := b.Fetcher.Runtime(ctx)
+	if err != nil {
+		return err
+	}
+	hugot := filepath.Join(b.Fetcher.Cache.Dir, "hugot", files.Info.ONNX.Sources[0].SHA256[:12]+"-"+b.Fetcher.lock().Runtime.Version)
+	m.embedder, err = newONNX(files, library, hugot, m.encoder.Tokenizer(), b.onnxVersions())
+	if err == nil {
+		b.closers = append(b.closers, m.embedder.Close)
+	}
+	return err
+}
+
+// loadTokenizer is all that a keyword base needs of its model: chunk sizes are counted in its tokens.
+func (b *bake) loadTokenizer(ctx context.Context) error {
+	info, file, err := b.Fetcher.ModelTokenizer(ctx, b.settings.Model)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	vocabulary, err := convertVocabulary(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	own, err := wordpiece.Parse(vocabulary)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	b.model = &model{info: info, tokenizerDigest: info.Tokenizer.Sources[0].SHA256}
+	return b.openTokenizer(file, own)
+}
+
+func (b *bake) openTokenizer(file string, own *wordpiece.Tokenizer) (err error) {
+	var close func() error
+	if b.model.tokenizer, close, err = newTokenizer(file, own); err == nil {
+		b.closers = append(b.closers, close)
+	}
+	return err
+}
+
+// onnxVersions are the versions of what embeds with ONNX Runtime.
+func (b *bake) onnxVersions() map[string]string {
+	versions := map[string]string{"onnxruntime": b.Fetcher.lock().Runtime.Version}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			switch d.Path {
+			case "github.com/knights-analytics/hugot":
+				versions["hugot"] = d.Version
+			case "github.com/daulet/tokenizers":
+				versions["tokenizers"] = d.Version
+			}
+		}
+	}
+	return versions
+}
+
+// preparedEncoder returns the folder of the encoder that is made from a model's files, and makes it the first time.
+func preparedEncoder(cache Cache, files ModelFiles) (string, error) {
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d %q %q", models.CardFormat, encoderBuilder, files.Info.ONNX.Sources[0].SHA256,
+		files.Info.Tokenizer.Sources[0].SHA256, files.Info.MaxTokens, files.Info.QueryPrefix, files.Info.PassagePrefix))
+	folder := filepath.Join(cache.Dir, "encoders", fmt.Sprintf("%x", key[:8]))
+	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return folder, err
+	}
+	onnx, err := os.ReadFile(files.ONNX)
+	if err != nil {
+		return "", err
+	}
+	tokenizer, err := os.ReadFile(files.Tokenizer)
+	if err != nil {
+		return "", err
+	}
+	_, err = PrepareEncoder(folder, onnx, tokenizer, EncoderInfo{
+		Name: files.Info.Name, MaxTokens: files.Info.MaxTokens, QueryPrefix: files.Info.QueryPrefix, PassagePrefix: files.Info.PassagePrefix,
+	})
+	return folder, err
+}
+
+// encoderBuilder is raised when the same model gives an encoder of other bytes.
+const encoderBuilder = "1"
+
+// loadEncoder reads an encoder and its files.
+func loadEncoder(folder string) (*models.Encoder, map[string][]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	e, err := models.Open(root.FS(), ".", "")
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; remove %s to have it made again", err, folder)
+	}
+	files := map[string][]byte{}
+	for _, name := range []string{models.CardFile, models.VocabFile, models.WeightsFile} {
+		if files[name], err = root.ReadFile(name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return e, files, nil
+}
+
+func (m *model) manifest() *artifact.Model {
+	return &artifact.Model{
+		Name: m.info.Name, Source: m.info.ONNX.Sources[0].SHA256, Dimensions: m.info.Dimensions, MaxTokens: m.info.MaxTokens,
+		Pooling: m.info.Pooling, QueryPrefix: m.info.QueryPrefix, PassagePrefix: m.info.PassagePrefix, Encoder: m.encoder.Card().Digest(),
+	}
+}
+
+// known.json holds a few passages for each locked model and the vectors that the model gives them in fp32, as
+// int8 codes in base64: the scale doesn't matter for a cosine.
+//
+//go:embed known.json
+var knownJSON []byte
+
+// A knownVector is a passage and what a model makes of it.
+type knownVector struct {
+	Text  string `json:"text"`
+	Codes string `json:"codes"`
+}
+
+func knownVectors(model string) ([]knownVector, error) {
+	var known map[string][]knownVector
+	if err := json.Unmarshal(knownJSON, &known); err != nil {
+		return nil, fmt.Errorf("known.json: %w", err)
+	}
+	if len(known[model]) == 0 {
+		return nil, fmt.Errorf("known.json has no vectors of the model %s", model)
+	}
+	return known[model], nil
+}
+
+// Cosines that embedders must reach. The native encoder is quantized, and everything is compared through codes.
+const (
+	knownCosine  = 0.99 // with the model's own vectors
+	sampleCosine = 0.99 // between embedder and native encoder, the lowest of a sample
+	sampleSize   = 16
+)
+
+// selfTest has the embedder embed what is known, so that a broken one is found before the corpus is embedded.
+func (m *model) selfTest(ctx context.Context) error {
+	known, err := knownVectors(m.info.Name)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(known))
+	for i, k := range known {
+		texts[i] = k.Text
+	}
+	vectors, err := m.embedder.Embed(ctx, texts)
+	if err != nil {
+		return fmt.Errorf("self-test of the embedder: %w", err)
+	}
+	for i, k := range known {
+		codes, err := base64.StdEncoding.DecodeString(k.Codes)
+		if err != nil || len(codes) != len(vectors[i]) {
+			return fmt.Errorf("known.json: %q: not a vector of %d dimensions", k.Text, len(vectors[i]))
+		}
+		want := make([]float32, len(codes))
+		for j, c := range codes {
+			want[j] = float32(int8(c))
+		}
+		if c := cosine(vectors[i], want); !(c >= knownCosine) {
+			return fmt.Errorf("self-test of the embedder: a known passage has a cosine of %.4f with its vector, not %v or more: this build of it is not to be trusted", c, knownCosine)
+		}
+	}
+	return nil
+}
+
+// compareSample has the native encoder embed some of the passages: a query, which it encodes, must be comparable
+// with the vectors.
+func (m *model) compareSample(passages []string, vectors []float32) error {
+	d := m.info.Dimensions
+	step := max(1, len(passages)/sampleSize)
+	own := make([]float32, d)
+	for i := 0; i < len(passages); i += step {
+		if err := m.encoder.EncodePassage(own, passages[i]); err != nil {
+			return err
+		}
+		if c := cosine(own, vectors[i*d:][:d]); !(c >= sampleCosine) {
+			return fmt.Errorf("the embedder and the encoder of queries disagree: cosine %.4f on passage %d, not %v or more", c, i, sampleCosine)
+		}
+	}
+	return nil
+}
+
+// probes are the known texts as queries, by the encoder, the shortest first.
+func (m *model) probes() ([]artifact.Probe, error) {
+	known, err := knownVectors(m.info.Name)
+	if err != nil {
+		return nil, err
+	}
+	var probes []artifact.Probe
+	for _, k := range known {
+		p := artifact.Probe{Text: k.Text, Vector: make([]float32, m.info.Dimensions)}
+		if _, err := m.encoder.EncodeQuery(p.Vector, p.Text); err != nil {
+			return nil, err
+		}
+		probes = append(probes, p)
+	}
+	return probes, nil
+}
+
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		x, y := float64(a[i]), float64(b[i])
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	return ab / math.Sqrt(aa*bb)
+}

@@ -1,0 +1,81 @@
+package pipeline
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// A Report says what a bake did.
+type Report struct {
+	Folder    string
+	Settings  Settings
+	Documents []DocumentReport // in the order of their paths
+	LeftOut   []LeftOut        // files that are no documents
+	Chunks    int
+	Tokens    int // of all chunks
+	Terms     int
+	Embedded  int // passages that were embedded now; the others came from the cache
+	Digest    string
+	Artifact  string // folder of the artifact
+	Bytes     int64  // of the artifact, without encoder and provenance
+	Unchanged bool   // this version was there already
+	Stages    []Stage
+
+	start time.Time
+}
+
+// A DocumentReport says what became of a document.
+type DocumentReport struct {
+	Path    string
+	Verdict Verdict
+	Reason  string
+	Pages   int
+	Chunks  int
+	LeftOut map[string]int
+}
+
+// A Stage is a part of a bake and how long it took.
+type Stage struct {
+	Name string
+	Took time.Duration
+}
+
+// Verdicts counts the documents by verdict.
+func (r *Report) Verdicts() map[string]int {
+	n := map[string]int{}
+	for _, d := range r.Documents {
+		n[string(d.Verdict)]++
+	}
+	return n
+}
+
+// Write prints the report: what a person wants to know of a bake, and every document that is not simply ok.
+func (r *Report) Write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d tokens, %d terms, mode %s\n", r.Settings.Name, len(r.Documents), r.Chunks, r.Tokens, r.Terms, r.Settings.Mode)
+	for _, d := range r.Documents {
+		if d.Verdict != OK {
+			fmt.Fprintf(w, "  %-9s %s: %s\n", d.Verdict, d.Path, d.Reason)
+		}
+	}
+	for _, l := range r.LeftOut {
+		fmt.Fprintf(w, "  left out  %s: %s\n", l.Path, l.Reason)
+	}
+	if r.Settings.Mode != "keyword" {
+		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, r.Settings.Model, r.Embedded, r.Chunks-r.Embedded)
+	}
+	if r.Artifact != "" {
+		state := "written"
+		if r.Unchanged {
+			state = "was there already, nothing changed"
+		}
+		fmt.Fprintf(w, "  %s: %.1f KB, %s\n", r.Artifact, float64(r.Bytes)/1000, state)
+	}
+	fmt.Fprintf(w, "  took %.1f s", time.Since(r.start).Seconds())
+	for _, s := range r.Stages {
+		if s.Took > 100*time.Millisecond {
+			fmt.Fprintf(w, ", %s %.1f", s.Name, s.Took.Seconds())
+		}
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/larder/artifact"
+	"example.com/larder/internal/durable"
+	"example.com/larder/internal/strictjson"
+	"example.com/larder/models"
+	"example.com/larder/reader"
+)
+
+// artifactDocument turns a parsed document into what the artifact holds of it.
+func artifactDocument(s Source, hash [32]byte, d *Document) artifact.Document {
+	verdict, err := artifact.ParseVerdict(string(d.Verdict))
+	if err != nil {
+		panic(err) // both packages list the same verdicts
+	}
+	doc := artifact.Document{
+		Path: s.Path, SHA256: hash, Size: int64(d.Size), Title: d.Meta.Title, ContentType: d.Meta.ContentType, UnitID: d.Meta.UnitID,
+		Topics: d.Meta.Topics, Verdict: verdict, Reason: d.Reason, Pages: len(d.Pages),
+	}
+	if doc.Title == "" {
+		doc.Title = strings.TrimSuffix(path.Base(s.Path), path.Ext(s.Path))
+	}
+	if !d.Meta.Date.IsZero() {
+		doc.Date = d.Meta.Date.Format(time.DateOnly)
+	}
+	if d.Verdict == OK {
+		doc.Text = d.Text
+	}
+	return doc
+}
+
+func artifactChunk(c Chunk, terms int) artifact.Chunk {
+	return artifact.Chunk{
+		Start: c.Start, End: c.End, SourceStart: int64(c.SourceStart), SourceEnd: int64(c.SourceEnd),
+		HeadingPath: strings.Join(c.HeadingPath, " > "), Context: c.Context,
+		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLine: c.FirstLine, LastLine: c.LastLine,
+		Tokens: c.Tokens, Terms: terms,
+	}
+}
+
+// write puts the artifact and its encoder on the shelf. Nothing names them yet.
+func (b *bake) write(context.Context) (err error) {
+	if b.files, err = artifact.Encode(b.content, bitmap); err != nil {
+		return err
+	}
+	provenance, err := b.provenance()
+	if err != nil {
+		return err
+	}
+	var bundled map[string][]byte
+	if b.content.Model != nil {
+		if b.Bundle {
+			bundled = b.model.files
+		} else if err := saveEncoder(filepath.Join(b.Shelf, "models"), b.model.encoder.Card().Digest(), b.model.files); err != nil {
+			return err
+		}
+	}
+	b.report.Digest = b.files.Digest
+	for _, data := range b.files.ByName {
+		b.report.Bytes += int64(len(data))
+	}
+	b.folder, b.report.Unchanged, err = b.files.Save(filepath.Join(b.Shelf, b.settings.Name), provenance, bundled)
+	b.report.Artifact = b.folder
+	return err
+}
+
+// saveEncoder puts an encoder into shelf/<12 digits> unless it is there.
+func saveEncoder(shelf, digest string, files map[string][]byte) error {
+	folder := filepath.Join(shelf, artifact.FolderName(digest))
+	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil {
+		return nil // reading it back checks it
+	}
+	d, err := durable.CreateDir(folder)
+	if err != nil {
+		return err
+	}
+	defer d.Abort()
+	for _, name := range []string{models.VocabFile, models.WeightsFile, models.CardFile} {
+		if err := d.WriteFile(name, files[name]); err != nil {
+			return err
+		}
+	}
+	if err := d.Commit(); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// verify reads the artifact back as a runtime would, and checks all that can be checked.
+func (b *bake) verify(context.Context) error {
+	base, err := reader.Verify(b.folder)
+	if err != nil {
+		return fmt.Errorf("what was written can't be read: %w; move %s away and bake again", err, b.folder)
+	}
+	defer base.Close()
+	if found := base.Artifact().Digest; found != b.files.Digest {
+		return fmt.Errorf("%s holds the version %s, not %s", b.folder, found, b.files.Digest)
+	}
+	return nil
+}
+
+// publish makes the artifact the latest version of its base.
+func (b *bake) publish(context.Context) error {
+	return artifact.SetLatest(filepath.Dir(b.folder), b.files.Digest)
+}
+
+// provenance is provenance.json: how the artifact came to be. No clock time, host name or absolute path.
+func (b *bake) provenance() ([]byte, error) {
+	p := struct {
+		Generator string            `json:"generator"`
+		Revision  string            `json:"revision"`
+		Embedder  string            `json:"embedder"`
+		Versions  map[string]string `json:"versions"`
+		PDFEngine string            `json:"pdf_engine"`
+		Documents map[string]int    `json:"documents"` // by verdict
+		LeftOut   []LeftOut         `json:"left_out"`
+		Chunks    int               `json:"chunks"`
+		Tokens    int               `json:"tokens"`
+	}{
+		Generator: "larder " + b.Version, Revision: b.Revision, Embedder: "none", Versions: map[string]string{},
+		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut,
+		Chunks: b.report.Chunks, Tokens: b.report.Tokens,
+	}
+	if p.LeftOut == nil {
+		p.LeftOut = []LeftOut{}
+	}
+	if b.model.embedder != nil {
+		p.Embedder, p.Versions = b.settings.Embedder, b.model.embedder.Versions()
+	}
+	return strictjson.Marshal(p)
+}

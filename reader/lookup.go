@@ -1,0 +1,73 @@
+package reader
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// An Answer is what a lookup returns to an agent. As JSON it has one of three shapes:
+//
+//	{"results": [{"text": …, "source": …, "score": …}]}   passages were found
+//	{"results": []}                                        nothing was found
+//	{"error": "lookup unavailable"}                        it could not search
+type Answer struct {
+	Results []Passage
+	Error   string // "" or LookupUnavailable
+}
+
+// LookupUnavailable is the error of an answer that could not be searched for.
+const LookupUnavailable = "lookup unavailable"
+
+// A Passage is a chunk that a lookup found.
+type Passage struct {
+	Text   string   `json:"text"`
+	Source string   `json:"source"`          // the file's name, never its path
+	Score  *float64 `json:"score,omitempty"` // the cosine, rounded to 3 decimals; nil for keyword hits
+}
+
+// MarshalJSON gives the answer one of its three shapes.
+func (a Answer) MarshalJSON() ([]byte, error) {
+	if a.Error != "" {
+		return json.Marshal(map[string]string{"error": a.Error})
+	}
+	results := a.Results
+	if results == nil {
+		results = []Passage{}
+	}
+	return json.Marshal(map[string][]Passage{"results": results})
+}
+
+// LookUp answers a question as the base was set up to: its mode, its top-k, its least score, the two sides
+// interleaved. It never panics: what can't be searched is an answer with an error. It may be called on a nil Base.
+func (b *Base) LookUp(ctx context.Context, query string) (answer Answer) {
+	if b == nil {
+		return Answer{Error: LookupUnavailable}
+	}
+	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			answer = Answer{Error: LookupUnavailable}
+			b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup panicked", slog.String("base", b.artifact.Manifest.Base))
+		}
+	}()
+	r, err := b.Search(ctx, Query{Text: query, Fusion: Interleave})
+	if err != nil {
+		// The error is not logged: it might quote what the caller said.
+		b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup failed", slog.String("base", b.artifact.Manifest.Base))
+		return Answer{Error: LookupUnavailable}
+	}
+	answer.Results = make([]Passage, len(r.Hits))
+	for i, h := range r.Hits {
+		p := Passage{Text: h.Text, Source: h.Source}
+		if h.MeaningRank > 0 {
+			score := round3(*h.Cosine)
+			p.Score = &score
+		}
+		answer.Results[i] = p
+	}
+	b.log.LogAttrs(ctx, slog.LevelInfo, "lookup", slog.String("base", b.artifact.Manifest.Base),
+		slog.Int("results", len(answer.Results)), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
+	return answer
+}
