@@ -136,14 +136,20 @@ func Lock() *LockFile {
 
 // Model returns the model with that name, or an error that lists the names there are.
 func (l *LockFile) Model(name string) (Model, error) {
-	var names []string
 	for _, m := range l.Models {
 		if m.Name == name {
 			return m, nil
 		}
+	}
+	return Model{}, fmt.Errorf("models.lock has no model %q; it has %s", name, strings.Join(l.Names(), ", "))
+}
+
+// Names returns the names of the models, in the lock's order.
+func (l *LockFile) Names() (names []string) {
+	for _, m := range l.Models {
 		names = append(names, m.Name)
 	}
-	return Model{}, fmt.Errorf("models.lock has no model %q; it has %s", name, strings.Join(names, ", "))
+	return names
 }
 
 // ParseLock parses models.lock. It accepts one encoding only: unknown, repeated and wrongly cased keys,

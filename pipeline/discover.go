@@ -29,9 +29,6 @@ type LeftOut struct {
 	Reason string
 }
 
-// Extensions are the ends of the names of documents, in any case.
-var Extensions = []string{".md", ".markdown", ".txt", ".pdf"}
-
 const (
 	maxEntries = 1_000_000 // files and folders below a base's folder
 	maxDepth   = 64        // folders in one another
@@ -53,7 +50,7 @@ func OpenFolder(name string) (*os.Root, error) {
 
 // Discover lists the documents below root in ascending order of the bytes of their paths, and what is
 // left out, likewise: hidden files and folders, symbolic links (never followed), what is not a regular
-// file, and other extensions than [Extensions]. base.yaml itself is in neither list. Empty files are
+// file, and other extensions than those of [Formats]. base.yaml itself is in neither list. Empty files are
 // documents.
 //
 // It returns an error if there is no document; if two paths differ only in case or in Unicode
@@ -93,8 +90,9 @@ func Discover(root *os.Root, s Settings) (found []Source, leftOut []LeftOut, err
 
 // extensionList returns the extensions as a phrase.
 func extensionList() string {
-	last := len(Extensions) - 1
-	return strings.Join(Extensions[:last], ", ") + " or " + Extensions[last]
+	known := Formats()
+	last := len(known) - 1
+	return strings.Join(known[:last], ", ") + " or " + known[last]
 }
 
 // A walker collects what is below a folder.
@@ -184,7 +182,7 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 	case depth == 0 && base == SettingsFile:
 	case strings.EqualFold(base, SettingsFile) || strings.EqualFold(base, "base.yml"):
 		w.leave(name, "settings are read from %s at the top of the folder alone", SettingsFile)
-	case !slices.Contains(Extensions, strings.ToLower(path.Ext(base))):
+	case !slices.Contains(Formats(), strings.ToLower(path.Ext(base))):
 		if path.Ext(base) == "" {
 			w.leave(name, "no extension (documents end in %s)", extensionList())
 		} else {

@@ -33,6 +33,7 @@ type Document struct {
 	// Pages holds a verdict a page, for formats that have pages.
 	Pages   []Page
 	Meta    Meta
+	Size    int // of the source file, in bytes
 	Verdict Verdict
 	// Reason says why Verdict is neither OK nor Blank, in one line without the document's text.
 	Reason string

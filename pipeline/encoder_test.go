@@ -89,7 +89,7 @@ func tensor(name string, n int) []float32 {
 	return v
 }
 
-func newONNX() *onnxFile {
+func makeONNX() *onnxFile {
 	c := onnxConfig
 	f := &onnxFile{map[string][]byte{}, map[string][]byte{}}
 	add := func(name string, dims ...int) {
@@ -162,7 +162,7 @@ var encoderInfo = EncoderInfo{Name: "tiny", MaxTokens: 20, QueryPrefix: "return 
 
 func TestPrepareEncoder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "models", "tiny")
-	digest, err := PrepareEncoder(dir, newONNX().bytes(), []byte(tokenizerJSON), encoderInfo)
+	digest, err := PrepareEncoder(dir, makeONNX().bytes(), []byte(tokenizerJSON), encoderInfo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestPrepareEncoder(t *testing.T) {
 		t.Errorf("vocabulary %q, want %q, error %v", vocab, want, err)
 	}
 
-	again, err := PrepareEncoder(filepath.Join(t.TempDir(), "again"), newONNX().bytes(), []byte(tokenizerJSON), encoderInfo)
+	again, err := PrepareEncoder(filepath.Join(t.TempDir(), "again"), makeONNX().bytes(), []byte(tokenizerJSON), encoderInfo)
 	if again != digest || err != nil {
 		t.Errorf("the second time, the digest is %s, want %s, error %v", again, digest, err)
 	}
@@ -191,7 +191,7 @@ func TestPrepareEncoder(t *testing.T) {
 
 // TestConvertWeights requires each tensor at its place, weights transposed.
 func TestConvertWeights(t *testing.T) {
-	f := newONNX()
+	f := makeONNX()
 	c, got, err := convertWeights(f.bytes())
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestConvertWeightsErrors(t *testing.T) {
 			f.tensors[norm] = tensorProto(norm, onnxFloat, floatBytes([]float32{0, 0, 0, float32(math.NaN()), 0, 0, 0, 0}), 8)
 		}, "is not finite"},
 	} {
-		f := newONNX()
+		f := makeONNX()
 		c.change(f)
 		dir := filepath.Join(t.TempDir(), "m")
 		_, err := PrepareEncoder(dir, f.bytes(), []byte(tokenizerJSON), encoderInfo)
@@ -284,7 +284,7 @@ func TestConvertWeightsErrors(t *testing.T) {
 			t.Errorf("%q: a folder is left behind", c.want)
 		}
 	}
-	for _, data := range [][]byte{nil, []byte("<html>"), newONNX().bytes()[:1000]} {
+	for _, data := range [][]byte{nil, []byte("<html>"), makeONNX().bytes()[:1000]} {
 		if _, err := readONNX(data); err == nil || !strings.Contains(err.Error(), "not an ONNX model") {
 			t.Errorf("error %v", err)
 		}
@@ -308,7 +308,7 @@ func TestConvertVocabularyErrors(t *testing.T) {
 		if tokenizer == tokenizerJSON {
 			t.Fatalf("there is no %q", c.old)
 		}
-		_, err := PrepareEncoder(t.TempDir(), newONNX().bytes(), []byte(tokenizer), encoderInfo)
+		_, err := PrepareEncoder(t.TempDir(), makeONNX().bytes(), []byte(tokenizer), encoderInfo)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: error %v, want %q", c.new, err, c.want)
 		}
@@ -319,6 +319,6 @@ func TestConvertVocabularyErrors(t *testing.T) {
 }
 
 func FuzzReadONNX(f *testing.F) {
-	f.Add(newONNX().bytes())
+	f.Add(makeONNX().bytes())
 	f.Fuzz(func(t *testing.T, data []byte) { convertWeights(data) })
 }

@@ -73,6 +73,19 @@ func (f *Fetcher) Model(ctx context.Context, name string) (ModelFiles, error) {
 	return ModelFiles{Info: m, ONNX: paths[0], Tokenizer: paths[1]}, nil
 }
 
+// ModelTokenizer is Model for those who only count tokens: it leaves the graph where it is.
+func (f *Fetcher) ModelTokenizer(ctx context.Context, name string) (models.Model, string, error) {
+	m, err := f.lock().Model(name)
+	if err != nil {
+		return m, "", err
+	}
+	paths, err := f.files(ctx, name, m.Tokenizer)
+	if err != nil {
+		return m, "", err
+	}
+	return m, paths[0], nil
+}
+
 // Runtime returns the path of the ONNX Runtime library for this platform. Sources have different builds
 // of the one locked version. The errors are those of [Fetcher.Model], and a *PlatformError where no
 // library is locked.

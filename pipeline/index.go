@@ -23,7 +23,7 @@ func indexTerms(passages []string, a *analyze.Analyzer) (terms []artifact.Term, 
 			t := postings[w]
 			if t == nil {
 				w = strings.Clone(w) // terms share memory with the text
-			t = &artifact.Term{Text: w}
+				t = &artifact.Term{Text: w}
 				postings[w] = t
 			}
 			if n := len(t.Chunks); n > 0 && t.Chunks[n-1] == uint32(number) {

@@ -14,7 +14,7 @@ const maxSource = 16 << 20
 
 // ParseOptions choose how files are read.
 type ParseOptions struct {
-	// WIRE: PDF PDFEngine // reads PDF files
+	PDF PDFEngine // reads PDF files
 }
 
 // formats names the parser of each extension.
@@ -22,7 +22,7 @@ var formats = map[string]func(ctx context.Context, data []byte, o ParseOptions) 
 	".md":       func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
 	".markdown": func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
 	".txt":      func(_ context.Context, data []byte, _ ParseOptions) *Document { return parseText(data) },
-	// WIRE: ".pdf": func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o.PDF) },
+	".pdf":      func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o.PDF) },
 }
 
 // Formats returns the extensions of the files that [Parse] reads, in lower case with their dot, sorted.

@@ -285,7 +285,7 @@ func sandboxReason(err error) string {
 	if len(line) > 200 {
 		line = line[:200]
 	}
-	return cleanLine(line)
+	return cleanPDFLine(line)
 }
 
 // page reads a page; index counts from 0.

@@ -109,7 +109,7 @@ var conformance = []struct {
 	}, `ok "Loop."`, `failed`},
 }
 
-func describe(d *Document) string {
+func describePages(d *Document) string {
 	s := string(d.Verdict)
 	for _, p := range d.Pages {
 		if p.Verdict == OK {
@@ -137,7 +137,7 @@ func TestPDFConformance(t *testing.T) {
 					want = c.ledongthuc
 				}
 				d := parsePDF(context.Background(), c.data(), e)
-				if got := describe(d); got != want {
+				if got := describePages(d); got != want {
 					t.Errorf("%s:\n got %s\nwant %s\n(%s)", c.name, got, want, d.Reason)
 				}
 				if (d.Reason == "") != (d.Verdict == OK || d.Verdict == Blank) {
@@ -258,8 +258,8 @@ func TestPDFTimeLimit(t *testing.T) {
 			t.Parallel()
 			e := testEngine(t, c.engine, limits)
 			d := parsePDF(context.Background(), c.data, e)
-			if describe(d) != c.want || !strings.Contains(d.Reason, "took more than 2s") {
-				t.Errorf("got %s: %s", describe(d), d.Reason)
+			if describePages(d) != c.want || !strings.Contains(d.Reason, "took more than 2s") {
+				t.Errorf("got %s: %s", describePages(d), d.Reason)
 			}
 			if d := parsePDF(context.Background(), newPDFWriter().page(lines("Next.")).bytes(), e); d.Text != "Next." {
 				t.Errorf("after it: %s %q (%s)", d.Verdict, d.Text, d.Reason)
@@ -279,13 +279,13 @@ func TestPDFLimits(t *testing.T) {
 		t.Run(engine, func(t *testing.T) {
 			e := testEngine(t, engine, small)
 			if d := parsePDF(context.Background(), three, e); d.Verdict != Failed || len(d.Pages) != 0 || !strings.Contains(d.Reason, "2") {
-				t.Errorf("three pages: %s (%s)", describe(d), d.Reason)
+				t.Errorf("three pages: %s (%s)", describePages(d), d.Reason)
 			}
-			if d := parsePDF(context.Background(), long, e); describe(d) != `failed "short" failed` || d.Text != "short" {
-				t.Errorf("long page: %s", describe(d))
+			if d := parsePDF(context.Background(), long, e); describePages(d) != `failed "short" failed` || d.Text != "short" {
+				t.Errorf("long page: %s", describePages(d))
 			}
 			if d := parsePDF(context.Background(), large, e); d.Verdict != Failed || !strings.Contains(d.Reason, "MiB") {
-				t.Errorf("large file: %s (%s)", describe(d), d.Reason)
+				t.Errorf("large file: %s (%s)", describePages(d), d.Reason)
 			}
 		})
 	}
@@ -298,7 +298,7 @@ func TestPDFMemoryLimit(t *testing.T) {
 	data := w.page(lines("third")).bytes()
 	for _, engine := range []string{"pdfium", "pdfium in process"} {
 		d := parsePDF(context.Background(), data, testEngine(t, engine, defaultPDFLimits))
-		if got := describe(d); got != `failed "first" failed "third"` {
+		if got := describePages(d); got != `failed "first" failed "third"` {
 			t.Errorf("%s: %s (%s)", engine, got, d.Reason)
 		}
 	}
@@ -310,8 +310,8 @@ func TestPDFChildMemory(t *testing.T) {
 	limits.memory = 128 << 20
 	w := newPDFWriter().page(lines("first")).page("")
 	w.objects[len(w.objects)-2] = stream("", strings.Repeat("0 ", 8<<20)) // operands that no operator takes from the stack
-	if d := parsePDF(context.Background(), w.bytes(), testEngine(t, "ledongthuc", limits)); describe(d) != `failed "first" failed` || !strings.Contains(d.Reason, "memory") {
-		t.Errorf("%s (%s)", describe(d), d.Reason)
+	if d := parsePDF(context.Background(), w.bytes(), testEngine(t, "ledongthuc", limits)); describePages(d) != `failed "first" failed` || !strings.Contains(d.Reason, "memory") {
+		t.Errorf("%s (%s)", describePages(d), d.Reason)
 	}
 }
 

@@ -38,7 +38,7 @@ func finishPages(raw []*rawPage) []Page {
 		pages[i].Number = i + 1
 		r.judge(&pages[i])
 		for j := range r.Lines {
-			r.Lines[j].Text = cleanLine(r.Lines[j].Text)
+			r.Lines[j].Text = cleanPDFLine(r.Lines[j].Text)
 		}
 		r.Lines = slices.DeleteFunc(r.Lines, func(l rawLine) bool { return l.Text == "" })
 		r.Lines = joinPieces(r.Lines)
@@ -103,9 +103,9 @@ var ligatures = map[rune]string{
 	'\uFB00': "ff", '\uFB01': "fi", '\uFB02': "fl", '\uFB03': "ffi", '\uFB04': "ffl", '\uFB05': "st", '\uFB06': "st",
 }
 
-// cleanLine returns the text of a line: ligatures spelled out, runs of white space single blanks, nothing
+// cleanPDFLine returns the text of a line: ligatures spelled out, runs of white space single blanks, nothing
 // that is no character. A soft hyphen at its end stays as a hyphen.
-func cleanLine(s string) string {
+func cleanPDFLine(s string) string {
 	s = strings.ToValidUTF8(s, "")
 	var b strings.Builder
 	blank := false
@@ -231,7 +231,7 @@ func breaks(p, l rawLine, lead, left, right float32) bool {
 		return !continues(p.Text, l.Text)
 	case !sameSize(p, l) || step > 1.3*usual:
 		return true
-	case startsItem(l.Text):
+	case startsPDFItem(l.Text):
 		return true
 	case short && !startsLower(l.Text): // a heading, a row of a table, a line of an address, a last line
 		return true
@@ -241,8 +241,8 @@ func breaks(p, l rawLine, lead, left, right float32) bool {
 	return false
 }
 
-// startsItem says whether a line begins with a bullet or a number of a list.
-func startsItem(s string) bool {
+// startsPDFItem says whether a line begins with a bullet or a number of a list.
+func startsPDFItem(s string) bool {
 	mark, rest, ok := strings.Cut(s, " ")
 	if !ok || rest == "" {
 		return false
@@ -373,7 +373,7 @@ func saneTitle(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return c == utf8.RuneError || meaningless(c) }) {
 		return ""
 	}
-	s = cleanLine(s)
+	s = cleanPDFLine(s)
 	lower := strings.ToLower(s)
 	letters := 0
 	for _, c := range s {

@@ -9,6 +9,9 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/larder/internal/analyze"
+	"example.com/larder/models"
 )
 
 // Settings are a base's settings: base.yaml over the defaults.
@@ -50,10 +53,10 @@ const (
 
 var (
 	modes      = []string{"meaning", "keyword", "hybrid"}
-	modelNames = []string{"all-MiniLM-L6-v2", "e5-small-v2"}
+	modelNames = models.Lock().Names()
 	embedders  = []string{"onnx", "native"}
 	pdfEngines = []string{"pdfium", "ledongthuc"}
-	languages  = []string{"en", "ru"}
+	languages  = analyze.Languages()
 
 	scripts = map[string]string{"en": "Latin", "ru": "Cyrillic"}
 
