@@ -30,7 +30,7 @@ type Item struct {
 	Path     string // where it is or belongs in the cache; "" if it is unavailable
 	Size     int64  // bytes; 0 if not known before it is built
 	SHA256   string // "" if not known before it is built
-	Source   string // that of the cached file, or else the first one; the reason if it is unavailable
+	Source   string // the first one that gives these bytes; the reason if it is unavailable
 }
 
 // Items lists everything that models.lock names, with its state in the cache, in the lock's order. Cached
