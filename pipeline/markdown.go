@@ -39,7 +39,7 @@ func parseMarkdown(ctx context.Context, data []byte) *Document {
 
 // parseMarkdownWithin reads Markdown that costs no more than some work.
 func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
-	source, problem := decodeText(data)
+	source, problem := decodeText(data, maxMarkdown)
 	if problem != "" {
 		return failedDocument("%s", problem)
 	}

@@ -57,7 +57,8 @@ func accountOf(pc parser.Context) *markdownAccount { return pc.Get(accountKey).(
 
 // charge takes work from the account and says whether there is more.
 func (a *markdownAccount) charge(work int) bool {
-	if a.left < 0 {
+	if a.left < 0 || work < 0 { // below 0 is work beyond what an int holds
+		a.left = -1
 		return false
 	}
 	a.left -= work

@@ -8,9 +8,12 @@ import (
 	"strings"
 )
 
-// maxSource is the most bytes of a Markdown or text file. Parsing takes some 100 bytes of memory
-// for each byte of the densest Markdown.
-const maxSource = 16 << 20
+// The most bytes of a file. The densest Markdown, one letter a paragraph, takes some 300 bytes of
+// memory for each of its own; the densest text takes some 110.
+const (
+	maxMarkdown = 4 << 20
+	maxText     = 16 << 20
+)
 
 // ParseOptions choose how files are read.
 type ParseOptions struct {

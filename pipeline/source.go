@@ -31,13 +31,14 @@ var (
 )
 
 // decodeText decodes a file: UTF-8 with or without byte order mark, or UTF-16 with one. LF, CRLF and
-// CR end a line. It returns nil and a reason if the bytes are not what they claim to be.
+// CR end a line. It returns nil and a reason if there are more than limit bytes, or if they are not
+// what they claim to be.
 //
 // More than a fifth of control characters is not text: so look binary files, and UTF-16 and UTF-32
 // without byte order mark, which can be valid UTF-8.
-func decodeText(data []byte) (*sourceText, string) {
-	if len(data) > maxSource {
-		return nil, fmt.Sprintf("%d bytes are more than the limit of %d; split the file", len(data), maxSource)
+func decodeText(data []byte, limit int) (*sourceText, string) {
+	if len(data) > limit {
+		return nil, fmt.Sprintf("%d bytes are more than the limit of %d; split the file", len(data), limit)
 	}
 	s := &sourceText{}
 	body, mark := data, 0

@@ -14,7 +14,7 @@ import (
 //     lines up to the next one; its nesting is told by how far it is indented;
 //   - the lines of anything else are joined by blanks.
 func parseText(data []byte) *Document {
-	source, problem := decodeText(data)
+	source, problem := decodeText(data, maxText)
 	if problem != "" {
 		return failedDocument("%s", problem)
 	}

@@ -146,7 +146,7 @@ func TestTextMaterial(t *testing.T) {
 			t.Logf("%s: %s: %s", base, d.Verdict, d.Reason)
 			continue
 		}
-		source, _ := decodeText(data)
+		source, _ := decodeText(data, maxText)
 		n, strays := checkLines(source, d)
 		if words += n; len(strays) > 0 && base != "control-chars.txt" && base != "zero-width-bidi.txt" {
 			t.Errorf("%s: words in other lines: %q", base, strays)
@@ -178,7 +178,7 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("a\x00\rb\r\r\n\u2028c\u0085"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := parseOf(t, "a.txt", data)
-		source, problem := decodeText(data)
+		source, problem := decodeText(data, maxText)
 		if (problem != "") != (d.Verdict == Failed) {
 			t.Fatalf("%s, but %q", d.Verdict, problem)
 		}
