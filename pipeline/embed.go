@@ -29,6 +29,20 @@ const (
 	Native = "native" // the reader's own encoder: no native libraries, the same bytes on every machine
 )
 
+// ErrNoONNX says that a base wants an embedder that this program was built without.
+var ErrNoONNX error = hintedError{
+	"embedder: onnx needs a larder that was built with ONNX Runtime, and this one was not",
+	"go tool mage build makes one (it needs a C compiler and cargo), or set embedder: native in base.yaml",
+}
+
+// A hintedError says what can be done.
+type hintedError struct{ text, hint string }
+
+func (e hintedError) Error() string { return e.text }
+
+// Hint says what can be done.
+func (e hintedError) Hint() string { return e.hint }
+
 // native embeds with the encoder that readers use for queries.
 type native struct{ *models.Encoder }
 

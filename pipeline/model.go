@@ -35,7 +35,7 @@ func (b *bake) loadModel(ctx context.Context) error {
 		return b.loadTokenizer(ctx)
 	}
 	if b.settings.Embedder == ONNX && !HasONNX {
-		return errNoONNX
+		return ErrNoONNX
 	}
 	files, err := b.Fetcher.Model(ctx, b.settings.Model)
 	if err != nil {
