@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // A vectorCache keeps vectors under the SHA-256 of what they depend on: the embedder's identity (model, tokenizer,
@@ -32,7 +33,7 @@ func openVectorCache(dir string) (*vectorCache, error) {
 
 func (c *vectorCache) open() (*bbolt.DB, error) {
 	db, err := bbolt.Open(c.file, 0o644, &bbolt.Options{Timeout: cacheWait})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("vector cache %s: another bake has held it for over %v", c.file, cacheWait)
 	}
 	if err != nil {

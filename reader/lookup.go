@@ -3,8 +3,11 @@ package reader
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
+
+	"example.com/larder/artifact"
 )
 
 // An Answer is what a lookup returns to an agent. As JSON it has one of three shapes:
@@ -54,8 +57,8 @@ func (b *Base) LookUp(ctx context.Context, query string) (answer Answer) {
 	}()
 	r, err := b.Search(ctx, Query{Text: query, Fusion: Interleave})
 	if err != nil {
-		// The error is not logged: it might quote what the caller said.
-		b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup failed", slog.String("base", b.artifact.Manifest.Base))
+		b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup failed", slog.String("base", b.artifact.Manifest.Base),
+			slog.String("reason", reason(err)))
 		return Answer{Error: LookupUnavailable}
 	}
 	answer.Results = make([]Passage, len(r.Hits))
@@ -70,4 +73,17 @@ func (b *Base) LookUp(ctx context.Context, query string) (answer Answer) {
 	b.log.LogAttrs(ctx, slog.LevelInfo, "lookup", slog.String("base", b.artifact.Manifest.Base),
 		slog.Int("results", len(answer.Results)), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
 	return answer
+}
+
+// reason names the kind of an error. Its text is not for the log: it might quote what the caller said.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline exceeded"
+	case errors.Is(err, artifact.ErrCorrupt):
+		return "artifact corrupt"
+	}
+	return "search failed"
 }
