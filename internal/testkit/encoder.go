@@ -120,11 +120,8 @@ func encoderWeights(dims int, vocab []string) []byte {
 	}
 	vector(len(vocab), constant(1.0/32))
 	vector(encoderTokens*dims, small) // positions
-	norm := func() {
-		vector(dims, constant(1))
-		vector(dims, constant(0))
-	}
-	norm()
+	gain := func() { vector(dims, constant(1)) }
+	gain()
 	linear := func(rows, cols int) {
 		for range rows * cols {
 			b.WriteByte(byte(int(r.byte()) + 128))
@@ -135,10 +132,11 @@ func encoderWeights(dims int, vocab []string) []byte {
 	}
 	linear(3*dims, dims)
 	linear(dims, dims)
-	norm()
+	gain()
 	linear(dims, dims)
 	linear(dims, dims)
-	norm()
+	gain()
+	vector(dims, constant(0)) // shift
 	return b.Bytes()
 }
 

@@ -28,18 +28,27 @@
 //
 //	words         matrix  [vocab][hidden]
 //	positions     vector  [positions * hidden], the embedding of token type 0 added
-//	norm          vector  [hidden] gain, [hidden] bias
+//	gain          vector  [hidden]
 //
-// and for each layer
+// for each layer
 //
 //	attention in  matrix  [3 * hidden][hidden]: query, key and value; vector [3 * hidden] bias
 //	attention out matrix  [hidden][hidden]; vector [hidden] bias
-//	norm          vector  [hidden] gain, [hidden] bias
+//	gain          vector  [hidden]
 //	up            matrix  [intermediate][hidden]; vector [intermediate] bias
 //	down          matrix  [hidden][intermediate]; vector [hidden] bias
-//	norm          vector  [hidden] gain, [hidden] bias
+//	gain          vector  [hidden]
+//
+// and at last
+//
+//	shift         vector  [hidden], added to the mean of the hidden states
 //
 // Nothing follows. One encoder has one encoding.
+//
+// A layer norm has a gain only. Its bias, β, is in the biases that follow: a product's is b + W·β, where
+// W has not been quantized; the sum's that bypasses the product is b + β; the last one is the shift.
+// So what is quantized lies around zero, and is quantized better: the least cosine to float32 over
+// 200 texts is 0.9962 for all-MiniLM-L6-v2, and 0.9956 with β left in place.
 package minilm
 
 import (
@@ -99,7 +108,7 @@ func (e *Encoder) Encode(dst []float32, ids []int32) error {
 		attend(s.narrow, s.wide, s.scores, c)
 		s.apply(&l.attentionOut, s.sum, s.narrow)
 		addTo(s.sum, s.hidden)
-		l.attentionNorm.apply(s.hidden, s.sum, c)
+		normalize(s.hidden, s.sum, l.attentionGain, c.Epsilon)
 
 		s.apply(&l.up, s.middle, s.hidden)
 		for i, x := range s.middle {
@@ -107,9 +116,9 @@ func (e *Encoder) Encode(dst []float32, ids []int32) error {
 		}
 		s.apply(&l.down, s.sum, s.middle)
 		addTo(s.sum, s.hidden)
-		l.outputNorm.apply(s.hidden, s.sum, c)
+		normalize(s.hidden, s.sum, l.outputGain, c.Epsilon)
 	}
-	return pool(dst, s.hidden)
+	return pool(dst, s.hidden, e.shift)
 }
 
 // embed writes the normalized sum of each id's word and position embedding into hidden.
@@ -124,7 +133,7 @@ func (e *Encoder) embed(hidden []float32, ids []int32) {
 			row[k] = float32(scale*float32(int32(word[k])-128)) + position[k]
 		}
 	}
-	e.norm.apply(hidden, hidden, &e.config)
+	normalize(hidden, hidden, e.gain, e.config.Epsilon)
 }
 
 // attend computes softmax(query · keyᵀ / √width) · value for each head.
@@ -198,29 +207,32 @@ func softmax(xs []float32, shrink float32) {
 	}
 }
 
-// apply writes each row of x, normalized to mean 0 and variance 1, times gain plus bias, into dst,
-// which may be x.
-func (p *norm) apply(dst, x []float32, c *Config) {
-	n := c.Hidden
+// normalize writes each row of x, brought to mean 0 and variance 1, times gain, into dst, which may be x.
+func normalize(dst, x, gain []float32, epsilon float32) {
+	n := len(gain)
 	for ; len(x) > 0; x, dst = x[n:], dst[n:] {
 		row, out := x[:n], dst[:n]
 		mean := sum(row) / float32(n)
 		for k, v := range row {
 			out[k] = v - mean
 		}
-		deviation := float32(math.Sqrt(float64(sumSquares(out)/float32(n) + c.Epsilon)))
+		deviation := float32(math.Sqrt(float64(sumSquares(out)/float32(n) + epsilon)))
 		for k, v := range out {
-			out[k] = float32(v/deviation*p.gain[k]) + p.bias[k]
+			out[k] = float32(v/deviation) * gain[k]
 		}
 	}
 }
 
-// pool writes the sum of the rows of hidden, scaled to length 1, into dst: the scaled mean is the
-// scaled sum. Rows are added in order.
-func pool(dst, hidden []float32) error {
+// pool writes the mean of the rows of hidden, plus shift, scaled to length 1, into dst. Rows are added
+// in order.
+func pool(dst, hidden, shift []float32) error {
 	clear(dst)
-	for ; len(hidden) > 0; hidden = hidden[len(dst):] {
-		addTo(dst, hidden[:len(dst)])
+	for rows := hidden; len(rows) > 0; rows = rows[len(dst):] {
+		addTo(dst, rows[:len(dst)])
+	}
+	tokens := float32(len(hidden) / len(dst))
+	for k, x := range dst {
+		dst[k] = float32(x/tokens) + shift[k]
 	}
 	if !Normalize(dst) {
 		return fmt.Errorf("minilm: the vector is zero or not finite: the weights are not those of an encoder")
@@ -251,7 +263,7 @@ func addTo(dst, x []float32) {
 
 // A space holds what one call of Encode works on.
 type space struct {
-	hidden []float32 // [tokens][Hidden], the state between layers
+	hidden []float32 // [tokens][Hidden], the state between layers, less the last norm's bias
 	wide   []float32 // [tokens][3*Hidden], query, key and value
 	narrow []float32 // [tokens][Hidden], what attention yields
 	sum    []float32 // [tokens][Hidden], before it is normalized

@@ -53,19 +53,35 @@ func Write(w io.Writer, c Config, t Tensors) error {
 	for i := range positions {
 		positions[i] += t.Type[i%c.Hidden]
 	}
-	// The values in the order of weights.parts.
-	values := [][]float32{t.Words, positions, t.Norm.Gain, t.Norm.Bias}
+	if err := t.Norm.check(c, "norm"); err != nil {
+		return err
+	}
+	// The values in the order of weights.parts. Each norm's bias moves on to what takes the norm's output.
+	values := [][]float32{t.Words, positions, t.Norm.Gain}
+	shift := t.Norm.Bias
 	for i := range t.Layers {
 		l := &t.Layers[i]
-		values = append(values,
+		if err := l.AttentionNorm.check(c, fmt.Sprintf("layer %d attention norm", i)); err != nil {
+			return err
+		}
+		if err := l.OutputNorm.check(c, fmt.Sprintf("layer %d output norm", i)); err != nil {
+			return err
+		}
+		in := Linear{
 			slices.Concat(l.Query.Weight, l.Key.Weight, l.Value.Weight),
 			slices.Concat(l.Query.Bias, l.Key.Bias, l.Value.Bias),
-			l.Output.Weight, l.Output.Bias,
-			l.AttentionNorm.Gain, l.AttentionNorm.Bias,
-			l.Up.Weight, l.Up.Bias,
-			l.Down.Weight, l.Down.Bias,
-			l.OutputNorm.Gain, l.OutputNorm.Bias)
+		}
+		values = append(values,
+			in.Weight, in.shifted(shift),
+			l.Output.Weight, sumOf(l.Output.Bias, shift),
+			l.AttentionNorm.Gain,
+			l.Up.Weight, l.Up.shifted(l.AttentionNorm.Bias),
+			l.Down.Weight, sumOf(l.Down.Bias, l.AttentionNorm.Bias),
+			l.OutputNorm.Gain)
+		shift = l.OutputNorm.Bias
 	}
+	values = append(values, shift)
+
 	out := weights{config: c, layers: make([]layer, c.Layers)}
 	for i, p := range out.parts() {
 		v := values[i]
@@ -84,6 +100,40 @@ func Write(w io.Writer, c Config, t Tensors) error {
 		}
 	}
 	return out.write(w)
+}
+
+func (n *Norm) check(c Config, name string) error {
+	if len(n.Gain) != c.Hidden || len(n.Bias) != c.Hidden {
+		return fmt.Errorf("minilm: %s has %d gains and %d biases, want %d of each", name, len(n.Gain), len(n.Bias), c.Hidden)
+	}
+	return nil
+}
+
+// shifted returns the bias of a layer whose input lacks shift: Weight · shift + Bias. A weight that has
+// not as many values as that takes leaves the bias as it is; Write refuses it.
+func (l *Linear) shifted(shift []float32) []float32 {
+	if len(l.Weight) != len(l.Bias)*len(shift) {
+		return l.Bias
+	}
+	b := make([]float32, len(l.Bias))
+	for o := range b {
+		total := float64(l.Bias[o])
+		for k, x := range shift {
+			total += float64(l.Weight[o*len(shift)+k]) * float64(x) // exact, and so the same if fused
+		}
+		b[o] = float32(total)
+	}
+	return b
+}
+
+// sumOf returns the sums of a and b, or a if their lengths differ; Write refuses it then.
+func sumOf(a, b []float32) []float32 {
+	if len(a) != len(b) {
+		return a
+	}
+	a = slices.Clone(a)
+	addTo(a, b)
+	return a
 }
 
 // quantizeRows rounds each row to multiples of its greatest absolute value over 127.

@@ -18,16 +18,17 @@ type weights struct {
 	config    Config
 	words     matrix
 	positions []float32
-	norm      norm
+	gain      []float32
 	layers    []layer
+	shift     []float32
 }
 
 type layer struct {
 	attentionIn   linear // query, key and value
 	attentionOut  linear
-	attentionNorm norm
+	attentionGain []float32
 	up, down      linear
-	outputNorm    norm
+	outputGain    []float32
 }
 
 // A matrix holds weights: each is (byte - 128) * scale of its row.
@@ -42,8 +43,6 @@ type linear struct {
 	matrix
 	bias []float32
 }
-
-type norm struct{ gain, bias []float32 }
 
 // A part is a tensor at its place in the file: a matrix or a vector.
 type part struct {
@@ -72,23 +71,20 @@ func (w *weights) parts() []part {
 		all = append(all, part{name: name, matrix: &l.matrix, rows: rows, cols: cols})
 		vector(name+" bias", &l.bias, rows)
 	}
-	norm := func(name string, n *norm) {
-		vector(name+" gain", &n.gain, c.Hidden)
-		vector(name+" bias", &n.bias, c.Hidden)
-	}
 	all = append(all, part{name: "words", matrix: &w.words, rows: c.Vocab, cols: c.Hidden})
 	vector("positions", &w.positions, c.Positions*c.Hidden)
-	norm("norm", &w.norm)
+	vector("gain", &w.gain, c.Hidden)
 	for i := range w.layers {
 		l := &w.layers[i]
 		name := fmt.Sprintf("layer %d ", i)
 		both(name+"attention in", &l.attentionIn, 3*c.Hidden, c.Hidden)
 		both(name+"attention out", &l.attentionOut, c.Hidden, c.Hidden)
-		norm(name+"attention norm", &l.attentionNorm)
+		vector(name+"attention gain", &l.attentionGain, c.Hidden)
 		both(name+"up", &l.up, c.Intermediate, c.Hidden)
 		both(name+"down", &l.down, c.Hidden, c.Intermediate)
-		norm(name+"output norm", &l.outputNorm)
+		vector(name+"output gain", &l.outputGain, c.Hidden)
 	}
+	vector("shift", &w.shift, c.Hidden)
 	return all
 }
 

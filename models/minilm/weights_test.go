@@ -157,6 +157,9 @@ func TestWriteErrors(t *testing.T) {
 		{"words", func(_ *Config, t *Tensors) { t.Words = t.Words[1:] }, "words has 19 values, want 20"},
 		{"bias", func(_ *Config, t *Tensors) { t.Layers[0].Up.Bias = nil }, "layer 0 up bias has 0 values, want 4"},
 		{"key", func(_ *Config, t *Tensors) { t.Layers[0].Key.Weight = nil }, "layer 0 attention in has 32 values, want 48"},
+		{"norm", func(_ *Config, t *Tensors) { t.Norm.Bias = nil }, "norm has 4 gains and 0 biases, want 4 of each"},
+		{"attention norm", func(_ *Config, t *Tensors) { t.Layers[0].AttentionNorm.Gain = nil }, "layer 0 attention norm has 0 gains"},
+		{"output norm", func(_ *Config, t *Tensors) { t.Layers[0].OutputNorm.Bias = nil }, "layer 0 output norm has 4 gains"},
 		{"not a number", func(_ *Config, t *Tensors) { t.Layers[0].Down.Weight[3] = nan }, "layer 0 down: value 3 is not finite"},
 	} {
 		config, tensors := small, synthetic(small)
