@@ -36,12 +36,12 @@ type matrix struct {
 	rows, cols int
 	values     []byte    // [rows][cols], 1 to 255
 	scales     []float32 // [rows]
-	totals     []int32   // [rows], sum of a row's bytes, less 128 each
 }
 
 type linear struct {
 	matrix
-	bias []float32
+	totals []int32 // [rows], sum of a row's bytes, less 128 each
+	bias   []float32
 }
 
 // A part is a tensor at its place in the file: a matrix or a vector.
@@ -152,6 +152,12 @@ func Parse(data []byte) (*Encoder, error) {
 		}
 		data = data[n:]
 	}
+	for i := range e.layers {
+		l := &e.layers[i]
+		for _, l := range []*linear{&l.attentionIn, &l.attentionOut, &l.up, &l.down} {
+			l.sum()
+		}
+	}
 	return e, nil
 }
 
@@ -179,7 +185,6 @@ func (p *part) parse(data []byte) (err error) {
 			return fmt.Errorf("the scale of row %d is negative", i)
 		}
 	}
-	m.sum()
 	return nil
 }
 
@@ -198,12 +203,14 @@ func parseFloats(data []byte) ([]float32, error) {
 func finite(x float32) bool { return x-x == 0 }
 
 // sum computes the totals.
-func (m *matrix) sum() {
-	m.totals = make([]int32, m.rows)
-	for r := range m.totals {
-		for _, b := range m.values[r*m.cols:][:m.cols] {
-			m.totals[r] += int32(b) - 128
+func (l *linear) sum() {
+	l.totals = make([]int32, l.rows)
+	for r := range l.totals {
+		var total int32
+		for _, b := range l.values[r*l.cols:][:l.cols] {
+			total += int32(b) - 128
 		}
+		l.totals[r] = total
 	}
 }
 
