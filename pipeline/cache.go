@@ -21,6 +21,10 @@ import (
 //
 //	sha256/<digest><extension>  a locked file
 //	tokenizers/<digest>/        a build of libtokenizers.a, named by the digest of its inputs
+//	encoders/<key>/             encoders made from models
+//	vectors.db                  vectors of passages
+//	pdfium/                     the PDF engine, compiled for this machine
+//	hugot/<key>/                models laid out for hugot
 //	tmp/                        work in progress, removed when it ends
 //
 // A cached file is trusted for its size when it is listed, and hashed again each time it is used.
@@ -44,6 +48,9 @@ func DefaultCache() (Cache, error) {
 	}
 	return Cache{filepath.Join(dir, "larder")}, nil
 }
+
+// PDF is the folder for what the PDF engine compiles once.
+func (c Cache) PDF() string { return filepath.Join(c.Dir, "pdfium") }
 
 // Path is where a file with this name and these bytes belongs. The extension is kept, because some
 // loaders of libraries need it.

@@ -16,7 +16,7 @@ const maxFile = 256 << 20
 // parse reads and parses all documents, on all cores, and decides what a bad one means: a document that could not
 // be read fails the bake unless the skip list names it.
 func (b *bake) parse(ctx context.Context) error {
-	engine, err := NewPDFEngine(b.settings.PDFEngine, b.Fetcher.Cache.Dir)
+	engine, err := NewPDFEngine(b.settings.PDFEngine, b.Fetcher.Cache.PDF())
 	if err != nil {
 		return err
 	}

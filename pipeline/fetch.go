@@ -380,7 +380,10 @@ func (s *session) remedy(owner string, file models.File) string {
 	if len(kinds) > 0 {
 		hint = "install " + strings.Join(unique(kinds), " or ") + ", or " + hint
 	}
-	return hint + ", or set embedder: native in base.yaml"
+	if strings.HasPrefix(owner, "ONNX Runtime") { // the native embedder needs the model too, but not this
+		hint += ", or set embedder: native in base.yaml"
+	}
+	return hint
 }
 
 // from gets a file from one source. The error is a *passedOver if the source can't be reached, a

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -47,24 +48,27 @@ func (n *Needs) Add(m Needs) {
 	}
 }
 
-// Fetch gets what is needed into the cache.
+// Fetch gets what is needed into the cache. Offline, the error names everything that is missing.
 func (n Needs) Fetch(ctx context.Context, f *Fetcher) error {
+	var gets []func() error
 	for _, name := range n.Models {
-		if _, err := f.Model(ctx, name); err != nil {
-			return err
-		}
+		gets = append(gets, func() error { _, err := f.Model(ctx, name); return err })
 	}
 	for _, name := range n.Tokenizers {
-		if _, _, err := f.ModelTokenizer(ctx, name); err != nil {
+		gets = append(gets, func() error { _, _, err := f.ModelTokenizer(ctx, name); return err })
+	}
+	if n.Libraries {
+		gets = append(gets,
+			func() error { _, err := f.Runtime(ctx); return err },
+			func() error { _, err := f.Tokenizers(ctx); return err })
+	}
+	var missing []error
+	for _, get := range gets {
+		err := get()
+		if err != nil && !f.Offline {
 			return err
 		}
+		missing = append(missing, err)
 	}
-	if !n.Libraries {
-		return nil
-	}
-	if _, err := f.Runtime(ctx); err != nil {
-		return err
-	}
-	_, err := f.Tokenizers(ctx)
-	return err
+	return errors.Join(missing...)
 }

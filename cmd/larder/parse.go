@@ -39,7 +39,7 @@ func (c *parseCommand) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
-	engine, err := pipeline.NewPDFEngine(c.Engine, cache.Dir)
+	engine, err := pipeline.NewPDFEngine(c.Engine, cache.PDF())
 	if err != nil {
 		return err
 	}
