@@ -34,39 +34,54 @@ func (b *bake) loadModel(ctx context.Context) error {
 	if b.settings.Mode == string(artifact.Keyword) {
 		return b.loadTokenizer(ctx)
 	}
-	if b.settings.Embedder == ONNX && !HasONNX {
-		return ErrNoONNX
-	}
-	files, err := b.Fetcher.Model(ctx, b.settings.Model)
+	m, files, err := openModel(ctx, b.Fetcher, b.settings.Model, b.settings.Embedder)
 	if err != nil {
 		return err
+	}
+	b.model = m
+	b.closers = append(b.closers, m.embedder.Close)
+	return b.openTokenizer(files.Tokenizer, m.encoder.Tokenizer())
+}
+
+// OpenEmbedder opens an embedder, [ONNX] or [Native], for a model in the lock, and the encoder that answers queries
+// with it. It fetches what it needs.
+func OpenEmbedder(ctx context.Context, f *Fetcher, model, embedder string) (Embedder, *models.Encoder, error) {
+	m, _, err := openModel(ctx, f, model, embedder)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.embedder, m.encoder, nil
+}
+
+// openModel gets a model, its encoder and an embedder.
+func openModel(ctx context.Context, f *Fetcher, name, embedder string) (*model, ModelFiles, error) {
+	if embedder == ONNX && !HasONNX {
+		return nil, ModelFiles{}, ErrNoONNX
+	}
+	files, err := f.Model(ctx, name)
+	if err != nil {
+		return nil, files, err
 	}
 	m := &model{info: files.Info, tokenizerDigest: files.Info.Tokenizer.Sources[0].SHA256}
-	b.model = m
-	folder, err := preparedEncoder(b.Fetcher.Cache, files)
+	folder, err := preparedEncoder(f.Cache, files)
 	if err != nil {
-		return err
+		return nil, files, err
 	}
 	if m.encoder, m.files, err = loadEncoder(folder); err != nil {
-		return err
+		return nil, files, err
 	}
-	if err := b.openTokenizer(files.Tokenizer, m.encoder.Tokenizer()); err != nil {
-		return err
-	}
-	if b.settings.Embedder == Native {
+	if embedder == Native {
 		m.embedder = native{m.encoder}
-		return nil
+		return m, files, nil
 	}
-	library, err := b.Fetcher.Runtime(ctx)
+	library, err := f.Runtime(ctx)
 	if err != nil {
-		return err
+		return nil, files, err
 	}
-	hugot := filepath.Join(b.Fetcher.Cache.Dir, "hugot", files.Info.ONNX.Sources[0].SHA256[:12]+"-"+b.Fetcher.lock().Runtime.Version)
-	m.embedder, err = newONNX(files, library, hugot, m.encoder.Tokenizer(), b.onnxVersions())
-	if err == nil {
-		b.closers = append(b.closers, m.embedder.Close)
-	}
-	return err
+	version := f.lock().Runtime.Version
+	hugot := filepath.Join(f.Cache.Dir, "hugot", files.Info.ONNX.Sources[0].SHA256[:12]+"-"+version)
+	m.embedder, err = newONNX(files, library, hugot, m.encoder.Tokenizer(), onnxVersions(version))
+	return m, files, err
 }
 
 // loadTokenizer is all that a keyword base needs of its model: chunk sizes are counted in its tokens.
@@ -100,8 +115,8 @@ func (b *bake) openTokenizer(file string, own *wordpiece.Tokenizer) (err error) 
 }
 
 // onnxVersions are the versions of what embeds with ONNX Runtime.
-func (b *bake) onnxVersions() map[string]string {
-	versions := map[string]string{"onnxruntime": b.Fetcher.lock().Runtime.Version}
+func onnxVersions(runtime string) map[string]string {
+	versions := map[string]string{"onnxruntime": runtime}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			switch d.Path {
