@@ -7,8 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// A span is a token's bytes in a text.
-type span struct{ start, end int }
+// A span is a token's bytes in a text. Tokens of one character have the same bytes, such as those of 한.
+type span struct {
+	start, end int
+	continues  bool // the word of the token before: cut between the two, both would become other tokens
+}
 
 // A tokenSplitter splits text into the model's tokens. daulet/tokenizers is one and the project's own WordPiece
 // another; both give the same spans.
@@ -35,150 +38,196 @@ const contextTokens = 32
 type cutQuality byte
 
 const (
-	insideWord cutQuality = iota
-	wordEnd
+	insideWord cutQuality = iota // of the tokenizer
+	insideRun                    // words of the tokenizer part here without a blank, as in e-mail
+	wordEnd                      // a blank, or scripts that have none
 	sentenceEnd
 	blockEnd
 	sectionEnd // a heading follows
 )
 
+// A chunker cuts one document.
+type chunker struct {
+	*Document
+	tokenizer tokenSplitter
+	tokens    []span       // of Text; only blanks are between them
+	quality   []cutQuality // of the place before each token, and of the end
+	sources   []int        // where segments start in the source, ascending
+	chunks    []Chunk
+}
+
 // chunkDocument cuts a document into windows of at most size tokens that share about overlap tokens, at the ends of
-// sections, blocks or sentences where one is near, else at the end of a word, and inside a word only if the word
-// alone has more than size tokens. Nothing is shared across the start of a section.
+// sections, blocks or sentences where one is near, else at the end of a word, and inside a run of characters without
+// blanks only if it alone has more than size tokens. Nothing is shared across the start of a section, and every window
+// ends after the one before it.
+//
+// The tokenizer takes words one by one, so a window has as many tokens alone as it has within the text. A word that
+// has more than size tokens by itself is split alone; only a single character may then exceed the size.
 func chunkDocument(d *Document, size, overlap int, t tokenSplitter) ([]Chunk, error) {
 	tokens, err := t.spans(d.Text)
 	if err != nil || len(tokens) == 0 {
 		return nil, err
 	}
-	quality := cutQualities(d, tokens)
-	var chunks []Chunk
-	for from := 0; ; {
-		to := bestCut(quality, from, size)
-		c, err := makeChunk(d, tokens, from, to, t)
-		if err != nil {
-			return nil, err
-		}
-		// A word cut open tokenizes differently at its new ends.
-		for c.Tokens > size && to > from+1 {
-			to--
-			if c, err = makeChunk(d, tokens, from, to, t); err != nil {
+	c := &chunker{Document: d, tokenizer: t, tokens: tokens}
+	for _, s := range d.Segments {
+		c.sources = append(c.sources, s.Source)
+	}
+	slices.Sort(c.sources)
+	c.coverText()
+	c.judgeCuts()
+	for from, done := 0, 0; done < len(tokens); {
+		switch to := c.bestCut(from, done, size); {
+		case to > 0:
+			c.add(tokens[from].start, tokens[to-1].end, to-from)
+			from, done = c.nextStart(from, to, overlap), to
+		case from < done:
+			from = done // what follows does not fit beside what would be shared
+		default:
+			if done, err = c.splitWord(from, size); err != nil {
 				return nil, err
 			}
+			from = done
 		}
-		chunks = append(chunks, c)
-		if to == len(tokens) {
-			break
-		}
-		from = nextStart(quality, from, to, overlap)
 	}
-	if err := addContext(d, chunks, t); err != nil {
-		return nil, err
-	}
-	return chunks, nil
+	return c.chunks, c.addContext()
 }
 
-// cutQualities judges the place before each token, and the end of the text.
-func cutQualities(d *Document, tokens []span) []cutQuality {
-	quality := make([]cutQuality, len(tokens)+1)
-	quality[0], quality[len(tokens)] = sectionEnd, sectionEnd
+// coverText extends tokens over the characters that are in none of them, such as accents. Those at the beginning of a
+// run of characters without blanks go to the token after them, others to the one before.
+func (c *chunker) coverText() {
+	text, tokens := c.Text, c.tokens
+	visible := func(s string) int { return len(strings.TrimRightFunc(s, unicode.IsSpace)) }
+	tokens[0].start -= len(strings.TrimLeftFunc(text[:tokens[0].start], unicode.IsSpace))
+	for i := 1; i < len(tokens); i++ {
+		before, after := &tokens[i-1], &tokens[i]
+		if after.start < before.end {
+			after.continues = true
+			continue
+		}
+		gap := text[before.end:after.start]
+		blank := strings.LastIndexFunc(gap, unicode.IsSpace)
+		if blank < 0 {
+			before.end = after.start
+			continue
+		}
+		_, n := utf8.DecodeRuneInString(gap[blank:])
+		after.start = before.end + blank + n
+		before.end += visible(gap[:blank])
+	}
+	last := &tokens[len(tokens)-1]
+	last.end += visible(text[last.end:])
+}
+
+// judgeCuts sets the quality of every place.
+func (c *chunker) judgeCuts() {
+	tokens, blocks := c.tokens, c.Blocks
+	c.quality = make([]cutQuality, len(tokens)+1)
+	c.quality[0], c.quality[len(tokens)] = sectionEnd, sectionEnd
 	block := 0
 	for i := 1; i < len(tokens); i++ {
 		before, after := tokens[i-1], tokens[i]
-		gap := d.Text[before.end:after.start]
-		last, _ := utf8.DecodeLastRuneInString(d.Text[:before.end])
-		first, _ := utf8.DecodeRuneInString(d.Text[after.start:])
-		switch {
-		case sentenceEnds(d.Text[before.start:before.end], gap):
-			quality[i] = sentenceEnd
-		case strings.ContainsFunc(gap, unicode.IsSpace) || spaceless(last) || spaceless(first):
-			quality[i] = wordEnd
+		if after.continues {
+			continue
 		}
-		if closing(d.Text[before.start:before.end]) && quality[i-1] >= sentenceEnd && gap != "" && i > 1 &&
-			tokens[i-2].end == before.start {
-			quality[i], quality[i-1] = sentenceEnd, insideWord // the quote belongs to the sentence that it closes
-		}
-		for block < len(d.Blocks) && d.Blocks[block].End <= before.start {
+		for block < len(blocks) && blocks[block].End < before.end {
 			block++
 		}
-		if block < len(d.Blocks) && after.start >= d.Blocks[block].End {
-			quality[i] = blockEnd
-			if block+1 < len(d.Blocks) && d.Blocks[block+1].Kind == Heading && d.Blocks[block].Kind != Heading {
-				quality[i] = sectionEnd
-			}
+		switch {
+		case block == len(blocks) || after.start < blocks[block].End:
+			c.quality[i] = judgeCut(c.Text[:before.end], c.Text[after.start:], after.start > before.end)
+		case blocks[block].Kind == Heading:
+			c.quality[i] = wordEnd // a heading stays with what it heads
+		case block+1 < len(blocks) && blocks[block+1].Kind == Heading:
+			c.quality[i] = sectionEnd
+		default:
+			c.quality[i] = blockEnd
 		}
 	}
-	return quality
 }
 
-// sentenceEnds says if a sentence ends with the token, given what stands between it and the next one.
-func sentenceEnds(token, gap string) bool {
-	last, _ := utf8.DecodeLastRuneInString(token)
-	switch last {
+// judgeCut judges a place inside a block, which blank says is one.
+func judgeCut(before, after string, blank bool) cutQuality {
+	last, n := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	end := last // of the sentence, if it ends, without the quotes and brackets that it closes
+	for i := 0; i < 3 && unicode.In(end, closing...); i++ {
+		before = before[:len(before)-n]
+		end, n = utf8.DecodeLastRuneInString(before)
+	}
+	switch end {
+	case '.': // and not an abbreviation before more of the sentence
+		if blank && !unicode.IsLower(first) {
+			return sentenceEnd
+		}
+	case '!', '?', '…', '؟', '۔', '।':
+		if blank {
+			return sentenceEnd
+		}
 	case '。', '！', '？', '．', '｡':
-		return true
-	case '.', '!', '?', '…', '؟', '۔', '।':
-		return gap != ""
+		if !unicode.In(first, closing...) {
+			return sentenceEnd
+		}
 	}
-	return false
-}
-
-func closing(token string) bool {
-	switch token {
-	case `"`, "'", ")", "]", "”", "’", "»", "」", "』", "）":
-		return true
+	switch {
+	case blank:
+		return wordEnd
+	case (unicode.In(last, spaceless...) || unicode.In(first, spaceless...)) && !unicode.In(first, unicode.Pe, unicode.Pf, unicode.Po) && !unicode.In(last, unicode.Ps, unicode.Pi):
+		return wordEnd
 	}
-	return false
+	return insideRun
 }
 
-// spaceless says if words of the rune's script stand side by side without blanks.
-func spaceless(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
+var (
+	// closing are quotes and brackets at the end of what they enclose.
+	closing = []*unicode.RangeTable{unicode.Pe, unicode.Pf, {R16: []unicode.Range16{{Lo: '"', Hi: '"', Stride: 1}, {Lo: '\'', Hi: '\'', Stride: 1}}, LatinOffset: 2}}
+	// spaceless are the scripts whose words stand side by side without blanks.
+	spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+)
 
-// bestCut returns the token before which to end the window of at most size tokens that starts at from.
-func bestCut(quality []cutQuality, from, size int) int {
-	end := len(quality) - 1
+// bestCut returns the token before which to end the window of at most size tokens that starts at from and ends after
+// done; 0 if there is none that leaves all words whole. Runs without blanks are cut only if nothing is shared: without
+// that, they may fit.
+func (c *chunker) bestCut(from, done, size int) int {
+	end := len(c.tokens)
 	limit := min(from+size, end)
+	// A window never runs over the start of a section, unless it would have hardly anything of the one before.
+	for to := max(done+1, from+size/4); to <= limit; to++ {
+		if c.quality[to] == sectionEnd {
+			return to
+		}
+	}
+	if limit == end {
+		return end
+	}
 	for _, want := range []struct {
 		quality cutQuality
 		least   int // tokens that the window must have then
-	}{{sectionEnd, size / 4}, {blockEnd, size / 2}, {sentenceEnd, size / 2}, {wordEnd, 1}} {
-		if limit == end && want.quality < sectionEnd {
-			return end // the rest fits
+	}{{blockEnd, size / 2}, {sentenceEnd, size / 2}, {wordEnd, 1}, {insideRun, 1}} {
+		if want.quality == insideRun && from < done {
+			break
 		}
-		// A window never runs over the start of a section if it can end there.
-		for to := limit; to > from && to-from >= want.least; to-- {
-			if quality[to] >= want.quality {
-				if want.quality == sectionEnd {
-					to = firstSection(quality, from+max(want.least, 1), to)
-				}
+		for to := limit; to > done && to >= from+want.least; to-- {
+			if c.quality[to] >= want.quality {
 				return to
 			}
 		}
 	}
-	return limit
+	return 0
 }
 
-// firstSection returns the first section end from lo to hi, which is one.
-func firstSection(quality []cutQuality, lo, hi int) int {
-	for i := lo; i < hi; i++ {
-		if quality[i] == sectionEnd {
+// nextStart returns the token with which the window after [from, to) starts: the first start of a sentence, or else of
+// a word, among the last overlap tokens, and always after from. Of what ends before a section's start in the window,
+// nothing is shared.
+func (c *chunker) nextStart(from, to, overlap int) int {
+	least := max(to-overlap, from+1)
+	for i := to; i >= least; i-- {
+		if c.quality[i] == sectionEnd {
 			return i
 		}
 	}
-	return hi
-}
-
-// nextStart returns the token with which the window after [from, to) starts: the start of a sentence or else of a
-// word among the last overlap tokens, and always after from.
-func nextStart(quality []cutQuality, from, to, overlap int) int {
-	if quality[to] == sectionEnd || overlap == 0 {
-		return to
-	}
-	least := max(to-overlap, from+1)
 	for _, want := range []cutQuality{sentenceEnd, wordEnd} {
 		for i := least; i < to; i++ {
-			if quality[i] >= want {
+			if c.quality[i] >= want {
 				return i
 			}
 		}
@@ -186,41 +235,59 @@ func nextStart(quality []cutQuality, from, to, overlap int) int {
 	return to
 }
 
-// makeChunk makes the chunk of tokens from up to to. It takes along what stands beside the first and the last
-// token without a blank and is no token, such as a character that the model doesn't know.
-func makeChunk(d *Document, tokens []span, from, to int, t tokenSplitter) (Chunk, error) {
-	c := Chunk{Start: tokens[from].start, End: tokens[to-1].end, Tokens: to - from}
-	low, high := 0, len(d.Text)
-	if from > 0 {
-		low = tokens[from-1].end
+// splitWord makes chunks of a word of the tokenizer that has more than size tokens, and returns the token after it.
+// The tokenizer sees what is left of a word as another word.
+func (c *chunker) splitWord(from, size int) (to int, err error) {
+	for to = from + 1; c.quality[to] == insideWord; to++ {
 	}
-	if to < len(tokens) {
-		high = tokens[to].start
-	}
-	if i := strings.LastIndexFunc(d.Text[low:c.Start], unicode.IsSpace); i >= 0 {
-		_, n := utf8.DecodeRuneInString(d.Text[low+i:])
-		c.Start = low + i + n
-	} else if from == 0 {
-		c.Start = 0
-	}
-	if rest := strings.IndexFunc(d.Text[c.End:high], unicode.IsSpace); rest >= 0 {
-		c.End += rest
-	} else {
-		c.End = high
-	}
-	found, err := t.spans(d.Text[c.Start:c.End])
-	c.Tokens = len(found)
-	first, last := d.segment(c.Start), d.segment(c.End-1)
-	c.FirstLine, c.FirstPage, c.SourceStart = d.Segments[first].Line, d.Segments[first].Page, d.Segments[first].Source
-	c.LastLine, c.LastPage = d.Segments[last].Line, d.Segments[last].Page
-	if c.FirstLine > 0 {
-		c.SourceEnd = d.Size
-		if last+1 < len(d.Segments) {
-			c.SourceEnd = d.Segments[last+1].Source
+	start, end := c.tokens[from].start, c.tokens[to-1].end
+	for start < end {
+		tokens, err := c.tokenizer.spans(c.Text[start:end])
+		if err != nil {
+			return 0, err
 		}
-		c.SourceEnd = max(c.SourceEnd, c.SourceStart)
+		cut, n := end, len(tokens)
+		for n > size {
+			// The last place that is early enough, or the end of the first character.
+			early := 0
+			for i := 1; i < n; i++ {
+				if tokens[i].start >= tokens[i-1].end && (i <= size || early == 0) {
+					early = i
+				}
+			}
+			if early == 0 {
+				break
+			}
+			cut = start + tokens[early].start
+			if tokens, err = c.tokenizer.spans(c.Text[start:cut]); err != nil {
+				return 0, err
+			}
+			n = len(tokens)
+		}
+		c.add(start, cut, n)
+		start = cut
 	}
-	return c, err
+	return to, nil
+}
+
+// add adds the chunk Text[start:end].
+func (c *chunker) add(start, end, tokens int) {
+	segments := c.Segments[c.segment(start) : c.segment(end-1)+1]
+	chunk := Chunk{Start: start, End: end, Tokens: tokens,
+		FirstPage: segments[0].Page, LastPage: segments[0].Page, FirstLine: segments[0].Line, LastLine: segments[0].Line, SourceStart: segments[0].Source}
+	last := 0 // start of the last line in the source; footnotes come out of order
+	for _, s := range segments {
+		chunk.FirstPage, chunk.LastPage = min(chunk.FirstPage, s.Page), max(chunk.LastPage, s.Page)
+		chunk.FirstLine, chunk.LastLine = min(chunk.FirstLine, s.Line), max(chunk.LastLine, s.Line)
+		chunk.SourceStart, last = min(chunk.SourceStart, s.Source), max(last, s.Source)
+	}
+	if chunk.FirstLine > 0 {
+		chunk.SourceEnd = c.Size
+		if i, _ := slices.BinarySearch(c.sources, last+1); i < len(c.sources) {
+			chunk.SourceEnd = c.sources[i]
+		}
+	}
+	c.chunks = append(c.chunks, chunk)
 }
 
 // segment returns the index of the segment that a byte of the text is in.
@@ -243,25 +310,23 @@ func (d *Document) block(at int) *Block {
 
 // addContext gives each chunk the headings above it, the document's title, and the header of the table that it
 // starts in.
-func addContext(d *Document, chunks []Chunk, t tokenSplitter) error {
-	for i := range chunks {
-		c := &chunks[i]
-		b := d.block(c.Start)
-		c.HeadingPath = b.Path
+func (c *chunker) addContext() (err error) {
+	for i := range c.chunks {
+		chunk := &c.chunks[i]
+		b := c.block(chunk.Start)
+		chunk.HeadingPath = b.Path
 		above := b.Path
-		if b.Kind == Heading && c.Start <= b.Start && len(above) > 0 {
+		if b.Kind == Heading && chunk.Start <= b.Start && len(above) > 0 {
 			above = above[:len(above)-1] // the heading is in the text itself
 		}
-		parts := above
-		if d.Meta.Title != "" && (len(above) == 0 || above[0] != d.Meta.Title) && !(b.Kind == Heading && d.Text[b.Start:b.End] == d.Meta.Title) {
-			parts = append([]string{d.Meta.Title}, above...)
+		if title := c.Meta.Title; title != "" && (len(above) == 0 || above[0] != title) && !(b.Kind == Heading && c.Text[b.Start:b.End] == title) {
+			above = append([]string{title}, above...)
 		}
-		context := strings.Join(parts, " > ")
+		context := strings.Join(above, " > ")
 		if b.Kind == TableRow && b.Context != "" {
 			context = strings.TrimPrefix(context+"\n"+b.Context, "\n")
 		}
-		var err error
-		if c.Context, err = firstTokens(context, contextTokens, t); err != nil {
+		if chunk.Context, err = firstTokens(context, contextTokens, c.tokenizer); err != nil {
 			return err
 		}
 	}
@@ -275,7 +340,7 @@ func firstTokens(text string, n int, t tokenSplitter) (string, error) {
 		return text, err
 	}
 	for ; n > 0; n-- {
-		if strings.ContainsFunc(text[tokens[n-1].end:tokens[n].start], unicode.IsSpace) {
+		if end, next := tokens[n-1].end, tokens[n].start; end < next && strings.ContainsFunc(text[end:next], unicode.IsSpace) {
 			break
 		}
 	}

@@ -48,8 +48,10 @@ func (b *bake) parseOne(ctx context.Context, i int, engine PDFEngine) error {
 	}
 	source := b.sources[i]
 	if b.Documents != nil {
-		b.documents[i] = parseText([]byte(b.Documents[i].Text))
-		b.documents[i].Meta.Title = b.Documents[i].Title
+		data := []byte(b.Documents[i].Text)
+		d := parseText(data)
+		d.Size, d.Meta.Title = len(data), b.Documents[i].Title
+		b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
 		return nil
 	}
 	data, err := ReadSource(b.root, source, maxFile)

@@ -188,10 +188,10 @@ func (t rustTokens) spans(text string) ([]span, error) {
 	if strings.ContainsRune(text, 0) {
 		return nil, errors.New("the text has a NUL")
 	}
-	e := t.EncodeWithOptions(text, false, tokenizers.WithReturnOffsets())
+	e := t.EncodeWithOptions(text, false, tokenizers.WithReturnOffsets(), tokenizers.WithReturnTokens())
 	spans := make([]span, len(e.Offsets))
 	for i, o := range e.Offsets {
-		spans[i] = span{int(o[0]), int(o[1])}
+		spans[i] = span{int(o[0]), int(o[1]), strings.HasPrefix(e.Tokens[i], "##")}
 	}
 	return spans, nil
 }

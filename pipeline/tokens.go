@@ -1,6 +1,10 @@
 package pipeline
 
-import "example.com/larder/models/wordpiece"
+import (
+	"strings"
+
+	"example.com/larder/models/wordpiece"
+)
 
 // wordPieces counts tokens with the project's own WordPiece.
 type wordPieces struct{ *wordpiece.Tokenizer }
@@ -9,7 +13,7 @@ func (w wordPieces) spans(text string) ([]span, error) {
 	tokens := w.Encode(nil, text, -1)
 	spans := make([]span, len(tokens))
 	for i, t := range tokens {
-		spans[i] = span{t.Start, t.End}
+		spans[i] = span{t.Start, t.End, strings.HasPrefix(w.Token(t.ID), "##")}
 	}
 	return spans, nil
 }
