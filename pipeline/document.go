@@ -55,27 +55,28 @@ const (
 
 // A Block is a part of a document's text that belongs together.
 type Block struct {
-	Kind       BlockKind
-	Level      int      // of a heading, 1 to 6; nesting depth of a list item, from 1; 0 otherwise
-	Start, End int      // Text[Start:End]
-	Path       []string // the headings above, outermost first; for a heading, itself included
-	Context    string   // what a part needs to be understood: a table's header row, a code block's info string
+	Kind    BlockKind `json:"kind"`
+	Level   int       `json:"level,omitempty"` // of a heading, 1 to 6; nesting depth of a list item, from 1; 0 otherwise
+	Start   int       `json:"start"`
+	End     int       `json:"end"`               // Text[Start:End]
+	Path    []string  `json:"path,omitempty"`    // the headings above, outermost first; for a heading, itself included
+	Context string    `json:"context,omitempty"` // what a part needs to be understood: a table's header row, a code block's info string
 }
 
 // A Segment says where a stretch of text came from: Text[Start:] up to the next segment's Start.
 type Segment struct {
-	Start  int // offset in Text
-	Source int // byte offset in the source file; 0 for a PDF
-	Line   int // line in the source file, from 1; 0 for a PDF
-	Page   int // page, from 1; 0 for formats without pages
+	Start  int `json:"start"`          // offset in Text
+	Source int `json:"source"`         // byte offset in the source file; 0 for a PDF
+	Line   int `json:"line,omitempty"` // line in the source file, from 1; 0 for a PDF
+	Page   int `json:"page,omitempty"` // page, from 1; 0 for formats without pages
 }
 
 // A Page is one page of a document.
 type Page struct {
-	Number  int // from 1
-	Verdict Verdict
-	Reason  string
-	Text    string // as the engine gave it after cleaning; "" unless Verdict is OK
+	Number  int     `json:"number"` // from 1
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason,omitempty"`
+	Text    string  `json:"text"` // as the engine gave it after cleaning; "" unless Verdict is OK
 }
 
 // Meta is what a document says of itself, or base.yaml says of it.
