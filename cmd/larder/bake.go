@@ -3,47 +3,63 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"example.com/larder/models"
 	"example.com/larder/pipeline"
 )
 
+// lock, if set, replaces models.lock.
+var lock *models.LockFile
+
+// caching is the flag of commands that read or write the cache.
+type caching struct {
+	Cache string `help:"Folder for downloads and vectors (default: LARDER_CACHE, or larder in the user's cache folder)." placeholder:"DIR"`
+}
+
+func (c caching) cache() (pipeline.Cache, error) {
+	if c.Cache == "" {
+		return pipeline.DefaultCache()
+	}
+	abs, err := filepath.Abs(c.Cache)
+	return pipeline.Cache{Dir: abs}, err
+}
+
 // fetching are the flags of commands that may download.
 type fetching struct {
-	Offline bool   `help:"Use the cache only, never the network."`
-	Cache   string `help:"Folder for downloads and vectors (default: LARDER_CACHE, or larder in the user's cache folder)." placeholder:"DIR"`
+	Offline bool `help:"Use the cache only, never the network."`
+	caching
 }
 
 func (f fetching) fetcher(e *environment) (*pipeline.Fetcher, error) {
-	cache := pipeline.Cache{Dir: f.Cache}
-	if f.Cache == "" {
-		var err error
-		if cache, err = pipeline.DefaultCache(); err != nil {
-			return nil, err
-		}
-	}
-	abs, err := filepath.Abs(cache.Dir)
-	if err != nil {
-		return nil, err
-	}
-	return &pipeline.Fetcher{Cache: pipeline.Cache{Dir: abs}, Offline: f.Offline, Out: e.err}, nil
+	cache, err := f.cache()
+	return &pipeline.Fetcher{Cache: cache, Offline: f.Offline, Out: e.err, Lock: lock}, err
 }
 
 type bakeCommand struct {
 	Dir      string   `arg:"" optional:"" default:"content" help:"A base's folder, or a folder of such (default: content)."`
 	Output   string   `short:"o" default:"dist" help:"Shelf for the artifacts (default: dist)." placeholder:"DIR"`
-	Base     []string `help:"Bake only this base; may be repeated." placeholder:"NAME"`
-	Embedder string   `help:"Embed with onnx or native, whatever base.yaml says." enum:",onnx,native" default:""`
-	Bundle   bool     `help:"Put the encoder into the artifact's folder too, so that it is complete alone."`
-	Revision string   `help:"Revision of the documents, for provenance." placeholder:"REV"`
+	Base     []string `short:"b" sep:"none" help:"Bake the base in the folder of this name; may be repeated (default: all)." placeholder:"NAME"`
+	Embedder string   `enum:",onnx,native" default:"" help:"Embed with onnx or native, whatever base.yaml says." placeholder:"NAME"`
+	Bundle   bool     `help:"Put the encoder into the artifact's folder, so that it is complete alone."`
+	Revision string   `help:"Revision of the documents, such as a commit, for provenance." placeholder:"REV"`
 	fetching
+}
+
+func (bakeCommand) Help() string {
+	return `A folder with documents or a base.yaml is a base; of any other folder, each folder in it is one.
+A document that can't be read fails the bake, unless skip in base.yaml names it.`
 }
 
 func (c *bakeCommand) Run(e *environment) error {
 	folders, err := baseFolders(c.Dir, c.Base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return hinted{usageError{err}, "name the folder of your documents: larder bake DIR"}
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -61,6 +77,9 @@ func (c *bakeCommand) Run(e *environment) error {
 			report.Write(e.out)
 		}
 		errs = append(errs, err)
+		if e.Err() != nil {
+			break // interrupted
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -68,6 +87,7 @@ func (c *bakeCommand) Run(e *environment) error {
 // baseFolders returns the folders of the bases in dir: dir itself if it has a base.yaml or documents, else its
 // folders. Names, if any, choose among them.
 func baseFolders(dir string, names []string) ([]string, error) {
+	dir = filepath.Clean(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -4,14 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"example.com/larder/internal/metrics"
 	"example.com/larder/pipeline"
 	"example.com/larder/reader"
 )
@@ -55,26 +56,42 @@ func (c *evalCommand) beir(e *environment) error {
 		return err
 	}
 	defer base.Close()
-	list := runsFor(base, c.Mode)
+	if !col.judges(base) {
+		return fmt.Errorf("%s: no judged document is in the corpus: corpus-id in qrels.tsv is a document's _id, or its path below --docs", c.BEIR)
+	}
+	list := rankersOf(base, c.Mode)
 	results := make([]measures, len(list))
-	for r, run := range list {
-		for _, q := range col.queries {
-			found, err := base.Search(e, reader.Query{Text: q.text, Mode: run.mode, Fusion: run.fusion, TopK: evalDepth})
+	for r, ranker := range list {
+		all := make([]measures, len(col.queries))
+		for i, q := range col.queries {
+			found, err := base.Search(e, reader.Query{Text: q.text, Mode: ranker.mode, Fusion: ranker.fusion, TopK: evalDepth})
 			if err != nil {
 				return err
 			}
 			ranking := documents(found.Hits)
-			results[r].hit3 += metrics.Hit(ranking, q.judgement, 3)
-			results[r].mrr10 += metrics.ReciprocalRank(ranking, q.judgement, 10)
-			results[r].ndcg10 += metrics.NDCG(ranking, q.judgement, 10)
-			results[r].recall10 += metrics.Recall(ranking, q.judgement, 10)
+			all[i] = measure(ranking, ranking, q.judgement)
 		}
-		n := float64(len(col.queries))
-		results[r] = measures{results[r].hit3 / n, results[r].mrr10 / n, results[r].ndcg10 / n, results[r].recall10 / n}
+		results[r] = mean(all)
 	}
 	fmt.Fprintf(e.out, "%s: %d documents, %d chunks, %d judged queries\n\n", filepath.Base(c.BEIR), len(report.Documents), report.Chunks, len(col.queries))
 	writeMeasures(e.out, list, results)
 	return nil
+}
+
+// judges tells whether one of the judged documents is in the base.
+func (col *collection) judges(base *reader.Base) bool {
+	judged := map[string]bool{}
+	for _, q := range col.queries {
+		for id := range q.judgement {
+			judged[id] = true
+		}
+	}
+	for i := range base.Artifact().Documents() {
+		if judged[base.Artifact().Document(i).Path] {
+			return true
+		}
+	}
+	return false
 }
 
 // readCollection reads queries and judgements, and the corpus if it is wanted.
@@ -91,6 +108,9 @@ func readCollection(dir string, corpus bool) (*collection, error) {
 			col.documents = append(col.documents, pipeline.CorpusDocument{Path: d.ID, Title: d.Title, Text: d.Text})
 			return err
 		})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, hinted{err, "name the folder of its documents with --docs"}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -154,5 +174,8 @@ func readLines(file string, each func([]byte) error) error {
 			return fmt.Errorf("%s:%d: %w", file, n, err)
 		}
 	}
-	return s.Err()
+	if err := s.Err(); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,35 +22,57 @@ import (
 )
 
 type evalCommand struct {
-	Bases     []string `arg:"" optional:"" help:"Bases to measure (default: all with a question file)."`
+	Bases     []string `arg:"" optional:"" name:"base" help:"Bases to measure (default: all that have a question file)."`
 	Shelf     string   `default:"dist" help:"Shelf with the artifacts (default: dist)." placeholder:"DIR"`
-	Questions string   `default:"evals" help:"Folder with <base>.yaml question files (default: evals)." placeholder:"DIR"`
-	Write     bool     `help:"Write the results to <base>.txt beside the question file."`
+	Questions string   `default:"evals" help:"Folder with a question file BASE.yaml for each base (default: evals)." placeholder:"DIR"`
+	Write     bool     `help:"Write the results to BASE.txt beside the question file."`
 	BEIR      string   `help:"Measure a collection in BEIR's layout instead: corpus.jsonl, queries.jsonl, qrels.tsv." placeholder:"DIR"`
 	Docs      string   `help:"With --beir: the corpus is this folder, and ids are paths below it." placeholder:"DIR"`
-	Mode      string   `enum:",meaning,keyword,hybrid" default:"" help:"Measure only this mode."`
-	Embedder  string   `enum:",onnx,native" default:"" help:"With --beir: embed with onnx or native."`
+	Mode      string   `enum:",meaning,keyword,hybrid" default:"" help:"Measure only this mode: meaning, keyword or hybrid." placeholder:"MODE"`
+	Embedder  string   `enum:",onnx,native" default:"" help:"With --beir: embed with onnx or native (default: onnx)." placeholder:"NAME"`
 	fetching
 }
 
-// A ranker is one way to answer: a mode and, in hybrid mode, a fusion.
+func (evalCommand) Help() string {
+	return `Prints hit@3, MRR@10, recall@10 and nDCG@10 by mode, and the rank of the first expected document for each
+question. A measure below its floor in the question file is a failure.`
+}
+
+// check refuses flags that would do nothing.
+func (c *evalCommand) check() error {
+	for _, f := range []struct {
+		given      bool
+		flag       string
+		collection bool // it belongs to --beir
+	}{
+		{c.Docs != "", "--docs", true}, {c.Embedder != "", "--embedder", true},
+		{c.Write, "--write", false}, {len(c.Bases) > 0, "a base's name", false},
+	} {
+		if f.given && f.collection != (c.BEIR != "") {
+			return usageError{fmt.Errorf("%s and --beir %s", f.flag, map[bool]string{true: "go together", false: "exclude each other"}[f.collection])}
+		}
+	}
+	return nil
+}
+
+// A ranker is one way to rank: a mode and, in hybrid mode, a fusion.
 type ranker struct {
 	name   string
 	mode   artifact.Mode
 	fusion reader.Fusion
 }
 
-var runs = []ranker{
+var rankers = []ranker{
 	{"keyword", reader.Keyword, ""},
 	{"meaning", reader.Meaning, ""},
 	{"hybrid rrf", reader.Hybrid, reader.RRF},
 	{"hybrid interleave", reader.Hybrid, reader.Interleave},
 }
 
-// runsFor are the runs that a base can do, in the mode asked for if any.
-func runsFor(base *reader.Base, mode string) (list []ranker) {
+// rankersOf returns the ways in which a base can rank, only those of a mode unless it is "".
+func rankersOf(base *reader.Base, mode string) (list []ranker) {
 	own := base.Manifest().Settings.Mode
-	for _, r := range runs {
+	for _, r := range rankers {
 		if (own == reader.Hybrid || own == r.mode) && (mode == "" || artifact.Mode(mode) == r.mode) {
 			list = append(list, r)
 		}
@@ -87,11 +112,12 @@ func (s *sources) UnmarshalYAML(n *yaml.Node) error {
 type questionFile struct {
 	Base      string     `yaml:"base"`
 	Questions []question `yaml:"questions"`
-	// Floors are the least measures of a run, by the run's name and the measure's.
+	// Floors are the least measures of rankers, by the ranker's name and the measure's.
 	Floors map[string]map[string]float64 `yaml:"floors"`
 }
 
-func readQuestions(file string) (*questionFile, error) {
+// readQuestions reads the question file of a base.
+func readQuestions(file, base string) (*questionFile, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -99,27 +125,80 @@ func readQuestions(file string) (*questionFile, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	var q questionFile
-	if err := d.Decode(&q); err != nil {
+	if err := d.Decode(&q); err != nil && !errors.Is(err, io.EOF) {
+		return nil, usageError{yamlError(file, err)}
+	}
+	if err := q.check(base); err != nil {
 		return nil, usageError{fmt.Errorf("%s: %w", file, err)}
-	}
-	for i, one := range q.Questions {
-		if strings.TrimSpace(one.Question) == "" || one.Unanswerable == (len(one.Sources) > 0) {
-			return nil, usageError{fmt.Errorf("%s: question %d needs words, and either sources or unanswerable: true", file, i+1)}
-		}
-	}
-	if len(q.Questions) == 0 {
-		return nil, usageError{fmt.Errorf("%s: there are no questions", file)}
 	}
 	return &q, nil
 }
 
+var (
+	yamlLine    = regexp.MustCompile(`^(?:yaml: )?line (\d+): `)
+	yamlUnknown = regexp.MustCompile(`field (.+) not found in type main\.\w+$`)
+)
+
+// yamlError tells the mistakes that the YAML parser found as others are told: file:line: what.
+func yamlError(file string, err error) error {
+	problems := []string{err.Error()}
+	var several *yaml.TypeError
+	if errors.As(err, &several) {
+		problems = several.Errors
+	}
+	for i, p := range problems {
+		p = yamlUnknown.ReplaceAllString(p, "unknown key $1")
+		if m := yamlLine.FindStringSubmatch(p); m != nil {
+			p = m[1] + ": " + p[len(m[0]):]
+		}
+		problems[i] = file + ":" + p
+	}
+	return errors.New(strings.Join(problems, "\n"))
+}
+
+func (q *questionFile) check(base string) error {
+	if q.Base != base {
+		return fmt.Errorf("base is %q, and the file's name says %q", q.Base, base)
+	}
+	if len(q.Questions) == 0 {
+		return errors.New("there are no questions")
+	}
+	for i, one := range q.Questions {
+		if strings.TrimSpace(one.Question) == "" || one.Unanswerable == (len(one.Sources) > 0) {
+			return fmt.Errorf("question %d needs words, and either sources or unanswerable: true", i+1)
+		}
+		for path, grade := range one.Sources {
+			if !(grade > 0) {
+				return fmt.Errorf("question %d gives %s the grade %v: grades are above 0", i+1, path, grade)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Floors)) {
+		if !slices.ContainsFunc(rankers, func(r ranker) bool { return r.name == name }) {
+			return fmt.Errorf("floors: %q is not one of keyword, meaning, hybrid rrf, hybrid interleave", name)
+		}
+		for _, measure := range slices.Sorted(maps.Keys(q.Floors[name])) {
+			if !slices.Contains(measureNames, measure) {
+				return fmt.Errorf("floors: %s: %q is not one of %s", name, measure, strings.Join(measureNames, ", "))
+			}
+			if floor := q.Floors[name][measure]; !(floor >= 0 && floor <= 1) {
+				return fmt.Errorf("floors: %s: %s: %v is out of range (0 to 1)", name, measure, floor)
+			}
+		}
+	}
+	return nil
+}
+
 func (c *evalCommand) Run(e *environment) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	if c.BEIR != "" {
 		return c.beir(e)
 	}
 	files, err := filepath.Glob(filepath.Join(c.Questions, "*.yaml"))
 	if err != nil || len(files) == 0 {
-		return hinted{fmt.Errorf("there are no question files <base>.yaml in %s", c.Questions), "name their folder with --questions"}
+		return hinted{fmt.Errorf("there is no question file BASE.yaml in %s", c.Questions), "name their folder with --questions"}
 	}
 	var names []string
 	for _, f := range files {
@@ -139,51 +218,71 @@ func (c *evalCommand) Run(e *environment) error {
 	return errors.Join(errs...)
 }
 
-// measures of a run, means over the answerable questions.
-type measures struct{ hit3, mrr10, ndcg10, recall10 float64 }
+// measureNames are the names of measures, in their order.
+var measureNames = []string{"hit@3", "MRR@10", "recall@10", "nDCG@10"}
 
-func (m measures) named() map[string]float64 {
-	return map[string]float64{"hit@3": m.hit3, "MRR@10": m.mrr10, "nDCG@10": m.ndcg10, "recall@10": m.recall10}
+// measures of a ranker are means over the answerable questions, in the order of measureNames.
+type measures [4]float64
+
+// measure is what one ranking of documents is worth. The first three hits may be chunks of fewer documents.
+func measure(ranking, first []string, judgements map[string]float64) measures {
+	return measures{
+		metrics.Hit(first, judgements, 3),
+		metrics.ReciprocalRank(ranking, judgements, 10),
+		metrics.Recall(ranking, judgements, 10),
+		metrics.NDCG(ranking, judgements, 10),
+	}
+}
+
+// mean is the mean of the measures of some questions; 0 of none.
+func mean(list []measures) (m measures) {
+	for k := range m {
+		for _, one := range list {
+			m[k] += one[k]
+		}
+		m[k] /= float64(max(len(list), 1))
+	}
+	return m
 }
 
 // evalBase measures one base with its question file, prints the table and compares it with the floors.
 func (c *evalCommand) evalBase(e *environment, name string) error {
-	q, err := readQuestions(filepath.Join(c.Questions, name+".yaml"))
+	q, err := readQuestions(filepath.Join(c.Questions, name+".yaml"), name)
 	if err != nil {
 		return err
 	}
 	base, err := reader.Open(os.DirFS(c.Shelf), name, reader.Options{})
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return hinted{err, "bake it first: larder bake --base " + name}
+	}
+	if err != nil {
+		return err
 	}
 	defer base.Close()
 	if err := c.checkSources(base, q); err != nil {
 		return err
 	}
-	list := runsFor(base, c.Mode)
-	ranks := make([][]int, len(q.Questions)) // of the first relevant source, by question and run
+	list := rankersOf(base, c.Mode)
+	if len(list) == 0 {
+		return usageError{fmt.Errorf("%s was baked in %s mode and can't answer in %s mode", name, base.Manifest().Settings.Mode, c.Mode)}
+	}
+	ranks := make([][]int, len(q.Questions)) // of the first relevant source, by question and ranker
 	results := make([]measures, len(list))
-	for r, run := range list {
-		answerable := 0.0
+	for r, ranker := range list {
+		var all []measures
 		for i, one := range q.Questions {
-			hits, err := base.Search(e, reader.Query{Text: one.Question, Mode: run.mode, Fusion: run.fusion, TopK: evalDepth})
+			found, err := base.Search(e, reader.Query{Text: one.Question, Mode: ranker.mode, Fusion: ranker.fusion, TopK: evalDepth})
 			if err != nil {
 				return err
 			}
 			if one.Unanswerable {
 				continue
 			}
-			ranking, first := documents(hits.Hits), documents(hits.Hits[:min(3, len(hits.Hits))])
+			ranking := documents(found.Hits)
 			ranks[i] = append(ranks[i], slices.IndexFunc(ranking, func(p string) bool { return one.Sources[p] > 0 })+1)
-			answerable++
-			results[r].hit3 += metrics.Hit(first, one.Sources, 3)
-			results[r].mrr10 += metrics.ReciprocalRank(ranking, one.Sources, 10)
-			results[r].ndcg10 += metrics.NDCG(ranking, one.Sources, 10)
-			results[r].recall10 += metrics.Recall(ranking, one.Sources, 10)
+			all = append(all, measure(ranking, documents(found.Hits[:min(3, len(found.Hits))]), one.Sources))
 		}
-		for _, m := range []*float64{&results[r].hit3, &results[r].mrr10, &results[r].ndcg10, &results[r].recall10} {
-			*m /= max(answerable, 1)
-		}
+		results[r] = mean(all)
 	}
 	var text bytes.Buffer
 	writeEval(&text, name, q, list, results, ranks)
@@ -195,7 +294,7 @@ func (c *evalCommand) evalBase(e *environment, name string) error {
 			return err
 		}
 	}
-	return checkFloors(name, q, list, results)
+	return checkFloors(name, q, rankersOf(base, ""), list, results)
 }
 
 // checkSources makes sure that the question file speaks of documents that there are.
@@ -205,7 +304,7 @@ func (c *evalCommand) checkSources(base *reader.Base, q *questionFile) error {
 		have[base.Artifact().Document(i).Path] = true
 	}
 	for i, one := range q.Questions {
-		for path := range one.Sources {
+		for _, path := range slices.Sorted(maps.Keys(one.Sources)) {
 			if !have[path] {
 				return usageError{fmt.Errorf("%s: question %d expects %q, which is no document of the base", base.Manifest().Base, i+1, path)}
 			}
@@ -254,20 +353,32 @@ func writeEval(w io.Writer, name string, q *questionFile, list []ranker, results
 }
 
 func writeMeasures(w io.Writer, list []ranker, results []measures) {
-	fmt.Fprintf(w, "%-18s %7s %7s %9s %8s\n", "mode", "hit@3", "MRR@10", "recall@10", "nDCG@10")
-	for r, m := range results {
-		fmt.Fprintf(w, "%-18s %7.3f %7.3f %9.3f %8.3f\n", list[r].name, m.hit3, m.mrr10, m.recall10, m.ndcg10)
+	fmt.Fprintf(w, "%-18s", "mode")
+	for _, name := range measureNames {
+		fmt.Fprintf(w, "%11s", name)
 	}
+	for r, m := range results {
+		fmt.Fprintf(w, "\n%-18s", list[r].name)
+		for _, x := range m {
+			fmt.Fprintf(w, "%11.3f", x)
+		}
+	}
+	fmt.Fprintln(w)
 }
 
-// checkFloors returns an error that names every measure below its floor.
-func checkFloors(name string, q *questionFile, list []ranker, results []measures) error {
+// checkFloors returns an error that names every measure below its floor. What was not measured, because only one mode
+// was asked for, is not compared; a floor for what the base can't do is an error.
+func checkFloors(name string, q *questionFile, able, measured []ranker, results []measures) error {
 	var below []string
-	for r, run := range list {
-		for _, measure := range []string{"hit@3", "MRR@10", "recall@10", "nDCG@10"} {
-			floor, ok := q.Floors[run.name][measure]
-			if got := results[r].named()[measure]; ok && got < floor {
-				below = append(below, fmt.Sprintf("%s %s is %.3f, its floor %.3f", run.name, measure, got, floor))
+	for _, floor := range slices.Sorted(maps.Keys(q.Floors)) {
+		if !slices.ContainsFunc(able, func(r ranker) bool { return r.name == floor }) {
+			return usageError{fmt.Errorf("%s.yaml: floors: %s is not what the base can do: bake it in another mode or remove its floors", name, floor)}
+		}
+	}
+	for r, ranker := range measured {
+		for k, measure := range measureNames {
+			if floor, ok := q.Floors[ranker.name][measure]; ok && results[r][k] < floor {
+				below = append(below, fmt.Sprintf("%s %s is %.3f, its floor %.3f", ranker.name, measure, results[r][k], floor))
 			}
 		}
 	}

@@ -29,20 +29,26 @@ var version = "dev"
 
 type commands struct {
 	Bake    bakeCommand    `cmd:"" help:"Bake folders of documents into artifacts."`
-	Search  searchCommand  `cmd:"" help:"Answer a question from baked artifacts."`
+	Search  searchCommand  `cmd:"" help:"Find what answers a question in baked artifacts."`
 	Show    showCommand    `cmd:"" help:"Print what an artifact holds."`
 	Verify  verifyCommand  `cmd:"" help:"Check every byte and every rule of an artifact."`
-	Parse   parseCommand   `cmd:"" help:"Print what is read of a document."`
+	Parse   parseCommand   `cmd:"" help:"Print what a bake would read of a file."`
 	Eval    evalCommand    `cmd:"" help:"Measure how well questions are answered."`
 	Models  modelsCommand  `cmd:"" help:"List or fetch the files that models.lock names."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of base.yaml."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
+const description = `Bake knowledge once, look it up anywhere.
+
+Exit codes: 0 done, 1 the work failed, 2 the command line or a setting is wrong.`
+
 // An environment is what commands need besides their arguments.
 type environment struct {
 	context.Context
-	out, err io.Writer
+	out      io.Writer // results; control characters are escaped on the way
+	terminal *os.File  // what is behind out, if it shows colours: nothing is escaped here
+	err      io.Writer // progress
 }
 
 func main() {
@@ -53,12 +59,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
-	var c commands
 	exit := -1
-	parser, err := kong.New(&c, kong.Name("larder"),
-		kong.Description("Bake knowledge once, look it up anywhere.\n\nExit codes: 0 done, 1 the work failed, 2 wrong usage or settings."),
-		kong.Writers(out, errOut), kong.Exit(func(code int) { exit = code }), kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	parser, err := newParser(kong.Writers(out, errOut), kong.Exit(func(code int) { exit = code }))
 	if err != nil {
 		panic(err) // the commands are declared wrongly
 	}
@@ -70,12 +72,17 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		return exit // --help
 	}
 	if err != nil {
-		return fail(errOut, usageError{err})
+		return fail(errOut, hinted{usageError{err}, "larder --help lists the commands, larder COMMAND --help its flags"})
 	}
-	return fail(errOut, parsed.Run(&environment{ctx, out, errOut}))
+	return fail(errOut, parsed.Run(&environment{ctx, escaper{out}, colourTerminal(out), errOut}))
 }
 
-// A usageError is one of the command line or of the settings.
+func newParser(options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(new(commands), append(options, kong.Name("larder"), kong.Description(description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))...)
+}
+
+// A usageError is one of the command line, of settings or of a question file.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -89,11 +96,19 @@ type hinted struct {
 func (e hinted) Unwrap() error { return e.error }
 func (e hinted) Hint() string  { return e.hint }
 
-// fail prints an error and returns the exit code.
+// fail prints an error and returns the exit code. Of several errors that are joined each is printed.
 func fail(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		code := exitOK
+		for _, one := range joined.Unwrap() {
+			code = max(code, fail(w, one))
+		}
+		return code
+	}
+	w = escaper{w}
 	fmt.Fprintf(w, "larder: error: %v\n", err)
 	if hint := hintOf(err); hint != "" {
 		fmt.Fprintf(w, "larder: hint: %s\n", hint)
@@ -108,12 +123,12 @@ func fail(w io.Writer, err error) int {
 
 func hintOf(err error) string {
 	var h interface{ Hint() string }
-	var usage usageError
+	var settings *pipeline.SettingsError
 	switch {
 	case errors.As(err, &h):
 		return h.Hint()
-	case errors.As(err, &usage):
-		return "larder --help lists the commands, larder COMMAND --help its flags"
+	case errors.As(err, &settings):
+		return "larder schema prints the JSON Schema of base.yaml, which editors can use"
 	case errors.Is(err, artifact.ErrCorrupt):
 		return "fetch or bake the artifact again; larder verify checks it"
 	case errors.Is(err, artifact.ErrUnsupported):

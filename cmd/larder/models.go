@@ -13,10 +13,10 @@ type modelsCommand struct {
 	Env   modelsEnv   `cmd:"" hidden:"" help:"Print the environment that a build for the bases in a folder needs."`
 }
 
-type modelsList struct{ fetching }
+type modelsList struct{ caching }
 
 func (c *modelsList) Run(e *environment) error {
-	f, err := c.fetcher(e)
+	f, err := fetching{caching: c.caching}.fetcher(e)
 	if err != nil {
 		return err
 	}
@@ -28,8 +28,8 @@ func (c *modelsList) Run(e *environment) error {
 }
 
 type modelsFetch struct {
-	Model []string `help:"Fetch this model; may be repeated (default: all-MiniLM-L6-v2)." placeholder:"NAME"`
-	For   string   `help:"Fetch what the bases in this folder need, no more." placeholder:"DIR"`
+	Model []string `sep:"none" xor:"what" help:"Fetch this model and the native libraries; may be repeated (default: all-MiniLM-L6-v2)." placeholder:"NAME"`
+	For   string   `xor:"what" help:"Fetch what the bases in this folder need, no more." placeholder:"DIR"`
 	fetching
 }
 

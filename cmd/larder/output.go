@@ -1,33 +1,96 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// A style says how to set off what matters: in colour on a terminal, by signs elsewhere.
-type style struct{ match, title, dim, end string }
+// An escaper writes text in which nothing commands a terminal: documents and artifacts may come from anybody. Each
+// Write must hold whole characters.
+type escaper struct{ w io.Writer }
+
+func (e escaper) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(e.w, visible(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// visible writes control characters (C0 but line feed and tab, DEL, C1) and those that turn the direction of text as
+// \u and four digits, which in JSON means the same character, and makes U+FFFD of what is not UTF-8.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, hidden) && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if hidden(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || '\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+}
+
+// oneLine is visible for what belongs on one line, such as a path.
+func oneLine(s string) string { return visible(strings.Join(strings.Fields(s), " ")) }
+
+// writeJSON writes a value, indented if it is for people too.
+func writeJSON(w io.Writer, value any, indent string) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return enc.Encode(value)
+}
+
+// A style says how to set off what matters, and how wide lines are.
+type style struct {
+	match, title, dim, end string
+	width                  int
+}
+
+const plainWidth = 100
 
 var (
-	plain  = style{match: "*", end: "*"}
-	colour = style{match: "\x1b[1;33m", title: "\x1b[1m", dim: "\x1b[2m", end: "\x1b[0m"}
+	plain  = style{match: "*", end: "*", width: plainWidth}
+	colour = style{match: "\x1b[1;33m", title: "\x1b[1m", dim: "\x1b[2m", end: "\x1b[0m", width: plainWidth}
 )
 
-// styleFor is colour only if w is a terminal and NO_COLOR is not set.
-func styleFor(w io.Writer) style {
+// colourTerminal returns w if it is a terminal that may show colours, else nil.
+func colourTerminal(w io.Writer) *os.File {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" {
-		return colour
+		return f
 	}
-	return plain
+	return nil
+}
+
+// styled returns where to print hits, and in which style.
+func (e *environment) styled() (io.Writer, style) {
+	if e.terminal == nil {
+		return e.out, plain
+	}
+	s := colour
+	if width, _, err := term.GetSize(int(e.terminal.Fd())); err == nil && width > 0 {
+		s.width = min(max(width, 40), 120)
+	}
+	return e.terminal, s
 }
 
 // paint sets text off, if the style has something for it.
 func (s style) paint(with, text string) string {
-	if with == "" {
+	if with == "" || text == "" {
 		return text
 	}
 	return with + text + s.end
@@ -39,15 +102,15 @@ func printHit(w io.Writer, s style, rank int, h found, withBase, explain bool) {
 	if withBase {
 		place = h.Base + "/" + place
 	}
-	line := fmt.Sprintf("%2d  %s", rank, s.paint(s.title, place))
+	line := fmt.Sprintf("%2d  %s", rank, s.paint(s.title, oneLine(place)))
 	if where := whereIn(h); where != "" {
 		line += s.paint(s.dim, "  "+where)
 	}
 	if h.HeadingPath != "" {
-		line += s.paint(s.dim, "  "+h.HeadingPath)
+		line += s.paint(s.dim, "  "+oneLine(h.HeadingPath))
 	}
 	fmt.Fprintln(w, line)
-	for _, l := range wrap(mark(printable(h.Text, h.matches), s), 100) {
+	for _, l := range s.lines(h.Text, h.matches, s.width-4) {
 		fmt.Fprintln(w, "    "+l)
 	}
 	if explain {
@@ -86,77 +149,77 @@ func explanation(h found) string {
 	return strings.Join(append(parts, "chunk "+h.ChunkID), "; ")
 }
 
-// A piece is a stretch of text that matches or doesn't.
-type piece struct {
-	text  string
-	match bool
-}
-
-// printable cuts text at its matches and makes blanks of what would break lines or command the terminal.
-func printable(text string, matches [][2]int) (pieces []piece) {
-	clean := func(s string) string {
-		return strings.Map(func(r rune) rune {
-			if r < ' ' || r >= 0x7f && r < 0xa0 {
-				return ' '
-			}
-			return r
-		}, s)
-	}
+// lines sets text in lines of at most width columns, matches (bytes of text) set off. Each line of the text begins a
+// line, indented as it is; empty ones are left out. A word that is longer than a line gets one of its own.
+func (s style) lines(text string, matches [][2]int, width int) (lines []string) {
 	at := 0
+	for line := range strings.Lines(text) {
+		lines = append(lines, s.wrap(text, at, at+len(line), matches, width)...)
+		at += len(line)
+	}
+	return lines
+}
+
+// wrap does what lines does for the one line text[at:end].
+func (s style) wrap(text string, at, end int, matches [][2]int, width int) (lines []string) {
+	indent, line, used := "", "", 0
+	for at < end {
+		word := at + skip(text[at:end], unicode.IsSpace)
+		next := word + skip(text[word:end], func(r rune) bool { return !unicode.IsSpace(r) })
+		if word == next {
+			break // blanks at the end of the line
+		}
+		gap, columns := blanks(text[at:word]), utf8.RuneCountInString(visible(text[word:next]))
+		switch {
+		case line == "" && len(lines) == 0:
+			indent = gap[:min(len(gap), width/2)]
+			line, used = indent, len(indent)
+		case used > len(indent) && used+len(gap)+columns > width:
+			lines = append(lines, line)
+			line, used = indent, len(indent)
+		default:
+			line, used = line+gap, used+len(gap)
+		}
+		line, used = line+s.mark(text, word, next, matches), used+columns
+		at = next
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// skip counts the bytes at the beginning of s whose characters are such.
+func skip(s string, such func(rune) bool) int {
+	for i, r := range s {
+		if !such(r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// blanks makes spaces of white space, four of a tab.
+func blanks(s string) string {
+	n := 0
+	for _, r := range s {
+		if n++; r == '\t' {
+			n += 3
+		}
+	}
+	return strings.Repeat(" ", n)
+}
+
+// mark returns text[at:end] with its matches set off.
+func (s style) mark(text string, at, end int, matches [][2]int) string {
+	var b strings.Builder
 	for _, m := range matches {
-		pieces = append(pieces, piece{clean(text[at:m[0]]), false}, piece{clean(text[m[0]:m[1]]), true})
-		at = m[1]
+		from, to := max(m[0], at), min(m[1], end)
+		if from >= to {
+			continue
+		}
+		b.WriteString(visible(text[at:from]) + s.paint(s.match, visible(text[from:to])))
+		at = to
 	}
-	return append(pieces, piece{clean(text[at:]), false})
-}
-
-// mark joins the pieces into words, matches set off.
-func mark(pieces []piece, s style) (words []word) {
-	glue := false
-	for _, p := range pieces {
-		text := p.text
-		fields := strings.Fields(text)
-		for i, f := range fields {
-			shown := f
-			if p.match {
-				shown = s.paint(s.match, f)
-			}
-			if i == 0 && glue && !strings.HasPrefix(text, " ") && len(words) > 0 {
-				last := &words[len(words)-1]
-				last.shown, last.width = last.shown+shown, last.width+len([]rune(f))
-				continue
-			}
-			words = append(words, word{shown, len([]rune(f))})
-		}
-		if text != "" {
-			glue = !strings.HasSuffix(text, " ")
-		}
-	}
-	return words
-}
-
-// A word is printed as shown and takes width columns.
-type word struct {
-	shown string
-	width int
-}
-
-// wrap sets words in lines of at most width columns.
-func wrap(words []word, width int) (lines []string) {
-	var line strings.Builder
-	used := 0
-	for _, w := range words {
-		if used > 0 && used+1+w.width > width {
-			lines = append(lines, line.String())
-			line.Reset()
-			used = 0
-		}
-		if used > 0 {
-			line.WriteByte(' ')
-			used++
-		}
-		line.WriteString(w.shown)
-		used += w.width
-	}
-	return append(lines, line.String())
+	return b.String() + visible(text[at:end])
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/larder/artifact"
 	"example.com/larder/reader"
@@ -18,29 +18,45 @@ import (
 type searchCommand struct {
 	Question string   `arg:"" help:"What to look for."`
 	Shelf    string   `default:"dist" help:"Shelf with the artifacts (default: dist)." placeholder:"DIR"`
-	Base     []string `short:"b" help:"Search only this base; may be repeated (default: all on the shelf)." placeholder:"NAME"`
-	Mode     string   `enum:",meaning,keyword,hybrid" default:"" help:"meaning, keyword or hybrid (default: the base's)."`
+	Base     []string `short:"b" sep:"none" help:"Search this base; may be repeated (default: all on the shelf)." placeholder:"NAME"`
+	Mode     string   `enum:",meaning,keyword,hybrid" default:"" help:"meaning, keyword or hybrid (default: the base's)." placeholder:"MODE"`
 	TopK     int      `short:"k" help:"How many results (default: the base's top_k)." placeholder:"N"`
-	Fusion   string   `enum:"rrf,interleave" default:"rrf" help:"How hybrid search joins its two sides: rrf or interleave."`
-	Boost    bool     `help:"Multiply scores by the boosts of content types."`
-	Explain  bool     `help:"Say how each result was found."`
-	JSON     bool     `help:"Print JSON."`
+	Fusion   string   `enum:"rrf,interleave" default:"rrf" help:"How hybrid mode joins its two sides: rrf or interleave (default: rrf)." placeholder:"FUSION"`
+	Boost    bool     `help:"Multiply scores by the boosts of content types, which base.yaml sets."`
+	Explain  bool     `help:"Say how each result was found: scores, and its rank on both sides."`
+	JSON     bool     `help:"Print JSON, for programs."`
 
-	ContentType []string `help:"Only documents of this content type; may be repeated." placeholder:"TYPE"`
-	Topic       []string `help:"Only documents with this topic; may be repeated." placeholder:"TOPIC"`
-	Unit        []string `help:"Only documents of this unit; may be repeated." placeholder:"ID"`
+	ContentType []string `sep:"none" help:"Only documents of this content type; may be repeated." placeholder:"TYPE"`
+	Topic       []string `sep:"none" help:"Only documents on this topic; may be repeated." placeholder:"TOPIC"`
+	Unit        []string `sep:"none" help:"Only documents of this unit; may be repeated." placeholder:"ID"`
 	From        string   `help:"Only documents of this day or later, as YYYY-MM-DD." placeholder:"DAY"`
 	To          string   `help:"Only documents of this day or earlier, as YYYY-MM-DD." placeholder:"DAY"`
+}
+
+func (searchCommand) Help() string {
+	return `For example:
+  larder search "how long until I get my money back" --base refunds
+  larder search E-4012 --mode keyword --explain`
 }
 
 // A found hit is one of a base.
 type found struct {
 	Base string `json:"base"`
 	reader.Hit
+	rank    int      // in its base, from 0
 	matches [][2]int // bytes of Text that match the question's terms
 }
 
+// searchResults are what larder search --json prints.
+type searchResults struct {
+	Hits  []found `json:"hits"`  // best first
+	Scope int     `json:"scope"` // chunks that the filters let through, of all bases
+}
+
 func (c *searchCommand) Run(e *environment) error {
+	if err := cmp.Or(checkDay("--from", c.From), checkDay("--to", c.To)); err != nil {
+		return err
+	}
 	names := c.Base
 	if len(names) == 0 {
 		var err error
@@ -48,55 +64,85 @@ func (c *searchCommand) Run(e *environment) error {
 			return err
 		}
 	}
-	query := reader.Query{
-		Text: c.Question, Mode: artifact.Mode(c.Mode), TopK: c.TopK, Fusion: reader.Fusion(c.Fusion), Boost: c.Boost,
-		Filters: reader.Filters{ContentType: c.ContentType, Topics: c.Topic, UnitID: c.Unit, DateFrom: c.From, DateTo: c.To},
-	}
-	var hits []found
-	limit, scope := 0, 0
+	results := searchResults{Hits: []found{}}
+	limit := c.TopK
+	modes := map[artifact.Mode]bool{}
 	for _, name := range names {
 		base, err := reader.Open(os.DirFS(c.Shelf), name, reader.Options{})
 		if err != nil {
-			return fmt.Errorf("shelf %s: %w", c.Shelf, err)
+			return openError(c.Shelf, name, err)
 		}
 		defer base.Close()
-		r, err := base.Search(e, query)
-		if err != nil {
-			return usageIfQuery(err)
+		r, err := base.Search(e, reader.Query{
+			Text: c.Question, Mode: artifact.Mode(c.Mode), TopK: c.TopK, Fusion: reader.Fusion(c.Fusion), Boost: c.Boost,
+			Filters: reader.Filters{ContentType: c.ContentType, Topics: c.Topic, UnitID: c.Unit, DateFrom: c.From, DateTo: c.To},
+		})
+		if errors.Is(err, reader.ErrQuery) {
+			return usageError{err}
 		}
-		limit, scope = max(limit, cmp.Or(c.TopK, base.Manifest().Settings.TopK)), scope+r.Scope
-		for _, h := range r.Hits {
-			hits = append(hits, found{name, h, base.Matches(h.Text, r.Terms)})
+		if err != nil {
+			return err
+		}
+		if c.TopK == 0 {
+			limit = max(limit, base.Manifest().Settings.TopK)
+		}
+		modes[r.Mode] = true
+		results.Scope += r.Scope
+		for i, h := range r.Hits {
+			results.Hits = append(results.Hits, found{name, h, i, base.Matches(h.Text, r.Terms)})
 		}
 		if r.Cut {
 			fmt.Fprintf(e.err, "larder: the question is longer than what %s reads: its end was left out\n", name)
 		}
 	}
-	// Across bases results are ordered by score, which both fusions take from ranks alone.
-	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.Score, a.Score) })
-	hits = hits[:min(len(hits), limit)]
+	rank(results.Hits, len(modes) == 1)
+	results.Hits = results.Hits[:min(len(results.Hits), limit)]
 	if c.JSON {
-		enc := json.NewEncoder(e.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"hits": append([]found{}, hits...), "scope": scope})
+		return writeJSON(e.out, results, "  ")
 	}
-	if len(hits) == 0 {
-		fmt.Fprintf(e.out, "nothing found in %d chunks of %s\n", scope, strings.Join(names, ", "))
+	if len(results.Hits) == 0 {
+		fmt.Fprintf(e.out, "nothing found in %d chunks of %s\n", results.Scope, strings.Join(names, ", "))
 		return nil
 	}
-	style := styleFor(e.out)
-	for i, h := range hits {
-		printHit(e.out, style, i+1, h, len(names) > 1, c.Explain)
+	w, style := e.styled()
+	for i, h := range results.Hits {
+		printHit(w, style, i+1, h, len(names) > 1, c.Explain)
 	}
 	return nil
 }
 
-func usageIfQuery(err error) error {
-	if errors.Is(err, reader.ErrQuery) {
-		return usageError{err}
+// rank orders the hits of several bases. Scores of one mode can be compared, those of different modes can't: then
+// the bases take turns.
+func rank(hits []found, byScore bool) {
+	slices.SortStableFunc(hits, func(a, b found) int {
+		if byScore {
+			return cmp.Compare(b.Score, a.Score)
+		}
+		return cmp.Compare(a.rank, b.rank)
+	})
+}
+
+func checkDay(flag, day string) error {
+	if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+		return usageError{fmt.Errorf("%s: %q is not a day as YYYY-MM-DD", flag, day)}
 	}
-	return err
+	return nil
+}
+
+// openError says which bases there are if the one that could not be opened is none of them.
+func openError(shelf, base string, err error) error {
+	err = fmt.Errorf("shelf %s: %w", shelf, err)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	names, listErr := basesOn(shelf)
+	if listErr != nil {
+		return listErr
+	}
+	if slices.Contains(names, base) {
+		return err
+	}
+	return hinted{err, "the shelf has " + strings.Join(names, ", ")}
 }
 
 // basesOn lists the bases on a shelf: the folders that have a latest version.

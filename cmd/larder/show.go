@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -75,7 +76,7 @@ func (c *showCommand) documents(e *environment, a *artifact.Artifact) error {
 				note += fmt.Sprintf(", %d pages", d.Pages)
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Verdict, d.Path, note)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", d.Verdict, oneLine(d.Path), oneLine(note))
 	}
 	return w.Flush()
 }
@@ -89,9 +90,17 @@ func openArtifact(dir string) (*artifact.Artifact, error) {
 	defer root.Close()
 	folder, digest, err := artifact.Locate(root.FS(), ".")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+		return nil, shelfHint(dir, fmt.Errorf("%s: %w", dir, err))
 	}
 	return artifact.Open(root.FS(), folder, digest)
+}
+
+// shelfHint names a base in dir if it is a shelf, where an artifact was expected.
+func shelfHint(dir string, err error) error {
+	if names, listErr := basesOn(dir); listErr == nil {
+		return hinted{err, dir + " is a shelf: name a base on it, such as " + filepath.Join(dir, names[0])}
+	}
+	return err
 }
 
 type verifyCommand struct {
@@ -101,7 +110,7 @@ type verifyCommand struct {
 func (c *verifyCommand) Run(e *environment) error {
 	b, err := reader.Verify(c.Artifact)
 	if err != nil {
-		return err
+		return shelfHint(c.Artifact, err)
 	}
 	defer b.Close()
 	m := b.Manifest()
