@@ -153,7 +153,7 @@ func preparedEncoder(cache Cache, files ModelFiles) (string, error) {
 }
 
 // encoderBuilder is raised when the same model gives an encoder of other bytes.
-const encoderBuilder = "1"
+const encoderBuilder = "2"
 
 // loadEncoder reads an encoder and its files.
 func loadEncoder(folder string) (*models.Encoder, map[string][]byte, error) {
