@@ -148,7 +148,7 @@ func findEncoder(fsys fs.FS, folder string, places []place, m *artifact.Model) (
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("the encoder of %s is missing: copy the folder models/%s from the shelf that the artifact comes from, or bake outside a shelf to have it inside: %w", m.Name, artifact.FolderName(m.Encoder), fs.ErrNotExist)
+	return nil, fmt.Errorf("the encoder of %s is missing: copy the folder models/%s from the shelf that the artifact comes from, or bake with --bundle to have it inside: %w", m.Name, artifact.FolderName(m.Encoder), fs.ErrNotExist)
 }
 
 // Manifest says what the base was baked with. It must not be changed.
