@@ -141,7 +141,7 @@ func checkChunkWords(d *Document, chunks []Chunk, data []byte) (words, strays in
 	var lines []string
 	var wide bool
 	if len(d.Pages) == 0 {
-		source, _ := decodeText(data)
+		source, _ := decodeText(data, maxText)
 		lines, wide = strings.Split(string(source.text), "\n"), source.wide
 	}
 	for _, c := range chunks {
