@@ -82,7 +82,7 @@ func TestDiscover(t *testing.T) {
 	wantOut := []LeftOut{
 		{".git", "hidden folder"},
 		{"BASE.YML", settings},
-		{"Makefile", "no extension (documents end in .md, .markdown, .txt or .pdf)"},
+		{"Makefile", "no extension (documents end in .markdown, .md, .pdf or .txt)"},
 		{"a/.hidden.md", "hidden file"},
 		{"picture.jpg", "files ending in .jpg are not read"},
 		{"sub/base.yaml", settings},
@@ -146,7 +146,7 @@ func wantError(t *testing.T, what string, err error, words ...string) {
 }
 
 func TestDiscoverNothing(t *testing.T) {
-	extensions := ".md, .markdown, .txt or .pdf"
+	extensions := ".markdown, .md, .pdf or .txt"
 	root := tree(t)
 	_, _, err := Discover(root, DefaultSettings("x"))
 	wantError(t, "empty folder", err, root.Name(), "no document", extensions)

