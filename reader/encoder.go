@@ -12,6 +12,9 @@ import (
 
 type weakEncoder = weak.Pointer[models.Encoder]
 
+// loadEncoder opens the encoder of that digest in a folder. It is [models.Open], or a cache's.
+type loadEncoder func(fsys fs.FS, dir, digest string) (*models.Encoder, error)
+
 // An encoderCache shares encoders by digest among the bases that are open.
 type encoderCache struct {
 	sync.Mutex
@@ -49,9 +52,10 @@ func selfTest(e *models.Encoder, probes []artifact.Probe) error {
 	return nil
 }
 
-// Verify checks everything that can be checked of the artifact in a folder, which dir names as in [OpenDir].
+// Verify checks everything that can be checked of the artifact in a folder, which dir names as in [OpenDir]. It reads
+// the encoder anew, even if another base that is open has it.
 func Verify(dir string) (*Base, error) {
-	b, err := OpenDir(dir, Options{})
+	b, err := openDir(dir, models.Open, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,15 @@ func Open(shelf fs.FS, base string, o Options) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", base, err)
 	}
-	return open(shelf, folder, digest, []place{{shelf, "models"}}, o)
+	return open(shelf, folder, digest, []place{{shelf, "models"}}, encoders.get, o)
 }
 
 // OpenDir opens the artifact in a folder: one that holds a manifest, or one with a file latest that names a
 // version. The encoder is taken from the artifact's own folder if it is there, else from the folder models on the
 // shelf that dir is part of.
-func OpenDir(dir string, o Options) (*Base, error) {
+func OpenDir(dir string, o Options) (*Base, error) { return openDir(dir, encoders.get, o) }
+
+func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open base: %w", err)
@@ -79,7 +81,7 @@ func OpenDir(dir string, o Options) (*Base, error) {
 		defer models.Close()
 		places = append(places, place{models.FS(), "."})
 	}
-	return open(root.FS(), folder, digest, places, o)
+	return open(root.FS(), folder, digest, places, load, o)
 }
 
 // A place is a folder that may hold encoders, each in a folder named by its digest.
@@ -88,7 +90,7 @@ type place struct {
 	dir  string
 }
 
-func open(fsys fs.FS, folder, digest string, places []place, o Options) (*Base, error) {
+func open(fsys fs.FS, folder, digest string, places []place, load loadEncoder, o Options) (*Base, error) {
 	a, err := artifact.Open(fsys, folder, digest)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func open(fsys fs.FS, folder, digest string, places []place, o Options) (*Base, 
 	}
 	b.scratch.New = func() any { return newScratch(a) }
 	if m := a.Manifest.Model; m != nil {
-		if b.encoder, err = findEncoder(fsys, folder, places, m); err != nil {
+		if b.encoder, err = findEncoder(fsys, folder, places, load, m); err != nil {
 			return nil, err
 		}
 		if err := selfTest(b.encoder, a.Probes()[:1]); err != nil {
@@ -127,7 +129,7 @@ func openAnalyzer(want artifact.Analyzer) (*analyze.Analyzer, error) {
 // encoders holds each encoder once a process, for as long as a base uses it.
 var encoders = encoderCache{open: map[string]weakEncoder{}}
 
-func findEncoder(fsys fs.FS, folder string, places []place, m *artifact.Model) (*models.Encoder, error) {
+func findEncoder(fsys fs.FS, folder string, places []place, load loadEncoder, m *artifact.Model) (*models.Encoder, error) {
 	if _, err := fs.Stat(fsys, path.Join(folder, models.CardFile)); err == nil {
 		places = []place{{fsys, folder}}
 	} else {
@@ -136,12 +138,16 @@ func findEncoder(fsys fs.FS, folder string, places []place, m *artifact.Model) (
 		}
 	}
 	for _, p := range places {
-		e, err := encoders.get(p.fsys, p.dir, m.Encoder)
+		e, err := load(p.fsys, p.dir, m.Encoder)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
+		var unreadable *fs.PathError
+		if errors.As(err, &unreadable) {
 			return nil, err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", artifact.ErrCorrupt, err)
 		}
 		if e.Dimensions() != m.Dimensions {
 			return nil, fmt.Errorf("%w: encoder of %d dimensions for vectors of %d", artifact.ErrCorrupt, e.Dimensions(), m.Dimensions)
