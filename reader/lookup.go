@@ -45,20 +45,19 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 // LookUp answers a question as the base was set up to: its mode, its top-k, its least score, the two sides
 // interleaved. It never panics: what can't be searched is an answer with an error. It may be called on a nil Base.
 func (b *Base) LookUp(ctx context.Context, query string) (answer Answer) {
-	if b == nil {
+	if b == nil || b.artifact == nil || ctx == nil {
 		return Answer{Error: LookupUnavailable}
 	}
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
 			answer = Answer{Error: LookupUnavailable}
-			b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup panicked", slog.String("base", b.artifact.Manifest.Base))
+			b.record(ctx, slog.LevelError, "lookup panicked")
 		}
 	}()
 	r, err := b.Search(ctx, Query{Text: query, Fusion: Interleave})
 	if err != nil {
-		b.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "lookup failed", slog.String("base", b.artifact.Manifest.Base),
-			slog.String("reason", reason(err)))
+		b.record(ctx, slog.LevelError, "lookup failed", slog.String("reason", reason(err)))
 		return Answer{Error: LookupUnavailable}
 	}
 	answer.Results = make([]Passage, len(r.Hits))
@@ -70,8 +69,8 @@ func (b *Base) LookUp(ctx context.Context, query string) (answer Answer) {
 		}
 		answer.Results[i] = p
 	}
-	b.log.LogAttrs(ctx, slog.LevelInfo, "lookup", slog.String("base", b.artifact.Manifest.Base),
-		slog.Int("results", len(answer.Results)), slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
+	b.record(ctx, slog.LevelInfo, "lookup", slog.Int("results", len(answer.Results)),
+		slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
 	return answer
 }
 
@@ -86,4 +85,11 @@ func reason(err error) string {
 		return "artifact corrupt"
 	}
 	return "search failed"
+}
+
+// record writes a line to the log, also when ctx has ended. A logger that panics does not take the answer with it.
+func (b *Base) record(ctx context.Context, level slog.Level, message string, attrs ...slog.Attr) {
+	defer func() { _ = recover() }()
+	attrs = append([]slog.Attr{slog.String("base", b.artifact.Manifest.Base)}, attrs...)
+	b.log.LogAttrs(context.WithoutCancel(ctx), level, message, attrs...)
 }
