@@ -59,6 +59,9 @@ func (b *Base) bm25(ctx context.Context, s *scratch, terms []string, in scope, k
 	}
 	top := topK{k: k}
 	for i, score := range s.scores {
+		if err := stopped(ctx, i); err != nil {
+			return nil, err
+		}
 		if score > 0 && in.has(i) {
 			top.add(candidate{i, score})
 		}

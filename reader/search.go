@@ -7,6 +7,9 @@ import (
 	"math"
 	"path"
 	"slices"
+	"strings"
+	"time"
+	"unicode"
 
 	"example.com/larder/artifact"
 	"example.com/larder/internal/roaring"
@@ -121,7 +124,7 @@ func (b *Base) plan(q Query) (*plan, error) {
 		p.minScore = *q.MinScore
 	}
 	p.candidates = p.TopK
-	if p.Fusion == RRF && p.Mode == Hybrid {
+	if p.Fusion == RRF && (p.Mode == Hybrid || p.Boost) { // what is reordered is more than what is returned
 		p.candidates = max(p.TopK, rrfDepth)
 	}
 	switch {
@@ -135,6 +138,11 @@ func (b *Base) plan(q Query) (*plan, error) {
 		return nil, fmt.Errorf("%w: fusion %q is not one of rrf, interleave", ErrQuery, p.Fusion)
 	case !(p.minScore >= -1 && p.minScore <= 1):
 		return nil, fmt.Errorf("%w: min score %v is not from -1 to 1", ErrQuery, p.minScore)
+	}
+	for _, day := range []string{p.Filters.DateFrom, p.Filters.DateTo} {
+		if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+			return nil, fmt.Errorf("%w: date %q is not a day as YYYY-MM-DD", ErrQuery, day)
+		}
 	}
 	return p, nil
 }
@@ -202,13 +210,9 @@ func (b *Base) hit(s *scratch, mode artifact.Mode, f fused) Hit {
 	return h
 }
 
+// blank reports whether s is nothing but white space and control characters.
 func blank(s string) bool {
-	for _, r := range s {
-		if r > ' ' && r != 0x85 && r != 0xa0 {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsControl(r) })
 }
 
 // A scope is the chunks that filters let through; a nil set means all.
@@ -359,8 +363,8 @@ func (b *Base) boost(chunk int) float64 {
 	return 1
 }
 
-// round3 rounds to three decimals.
-func round3(x float64) float64 { return math.Round(x*1000) / 1000 }
+// round3 rounds to three decimals, never to negative zero.
+func round3(x float64) float64 { return math.Round(x*1000)/1000 + 0 }
 
 // Matches returns the bytes of text that match one of the terms, which [Results] names, as start and end, ascending
 // and apart from each other.
