@@ -104,7 +104,7 @@ func encoderWeights(dims int, vocab []string) []byte {
 		}
 	}
 	constant := func(x float32) func() float32 { return func() float32 { return x } }
-	r := &random{1}
+	r := NewRandom(1)
 	small := func() float32 { return float32(r.byte()) / 2048 }
 
 	b.WriteString("LARDENC1")
@@ -148,7 +148,7 @@ func spelling(token string, dims int) []int8 {
 		for i := 0; i+n <= len(letters); i++ {
 			h := fnv.New64a()
 			h.Write([]byte(string(letters[i : i+n])))
-			r := &random{h.Sum64()}
+			r := NewRandom(h.Sum64())
 			for k := range sum {
 				sum[k] += n * int(r.byte()) // longer runs say more
 			}
@@ -160,18 +160,3 @@ func spelling(token string, dims int) []int8 {
 	}
 	return out
 }
-
-// random is splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators): the
-// same numbers with every version of Go.
-type random struct{ state uint64 }
-
-func (r *random) next() uint64 {
-	r.state += 0x9e3779b97f4a7c15
-	z := r.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
-
-// byte returns a number from -127 to 127.
-func (r *random) byte() int8 { return int8(r.next()%255) - 127 }
