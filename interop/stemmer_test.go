@@ -29,24 +29,7 @@ type oracle func(t *testing.T, algorithm string, words []string) []string
 
 func newOracle(t *testing.T) oracle {
 	t.Helper()
-	venv := filepath.Join(t.TempDir(), "venv")
-	var failed []string
-	for _, python := range []string{"python3", "python"} {
-		out, err := exec.Command(python, "-m", "venv", venv).CombinedOutput()
-		if err == nil {
-			failed = nil
-			break
-		}
-		failed = append(failed, fmt.Sprintf("%s: %v: %s", python, err, out))
-	}
-	if failed != nil {
-		t.Fatalf("no python makes a virtual environment:\n%s", strings.Join(failed, "\n"))
-	}
-	python := filepath.Join(venv, "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		python = filepath.Join(venv, "Scripts", "python.exe")
-	}
-	run(t, "", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "snowballstemmer=="+snowballVersion)
+	python := newVenv(t, "snowballstemmer=="+snowballVersion)
 	const script = `
 import sys, snowballstemmer
 stem = snowballstemmer.stemmer(sys.argv[1]).stemWord
@@ -68,16 +51,6 @@ for line in sys.stdin.buffer:
 			t.Fatalf("snowballstemmer gave %d stems for %d words", len(stems), len(words))
 		}
 		return stems
-	}
-}
-
-// run runs a command in dir and fails the test with its output if it fails.
-func run(t *testing.T, dir, name string, args ...string) {
-	t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 }
 
