@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"example.com/larder/artifact"
 	"example.com/larder/internal/analyze"
 	"example.com/larder/internal/testkit/shelf"
 )
@@ -77,6 +76,7 @@ func plainBM25(analyzer *analyze.Analyzer, passages []string, query string) []fl
 
 // The index gives the scores that the formula gives, repeated terms of a query counted each time.
 func TestBM25(t *testing.T) {
+	t.Parallel()
 	documents := shelf.Documents(30, 4)
 	b := openBase(t, shelf.Base{Name: "plain", Mode: Keyword, Documents: documents})
 	analyzer, err := analyze.New(analyze.Languages())
@@ -111,6 +111,7 @@ func TestBM25(t *testing.T) {
 
 // The scan of 8-bit codes finds what exact arithmetic on the vectors that were baked finds.
 func TestScanAgainstExact(t *testing.T) {
+	t.Parallel()
 	const chunks, dimensions, queries = 5000, 384, 100
 	base := rule(chunks, dimensions)
 	b := openBase(t, base)
@@ -124,8 +125,7 @@ func TestScanAgainstExact(t *testing.T) {
 		for i := range chunks {
 			exact.add(candidate{i, dot(s.vector, base.Vectors[i*dimensions:][:dimensions])})
 		}
-		s.scale = float64(artifact.QuantizeInt8(s.codes, s.vector, nil))
-		s.centre = dot(s.vector, b.artifact.Vectors().Centre)
+		b.quantize(s)
 		got, err := b.scan(t.Context(), s, all, 10)
 		if err != nil {
 			t.Fatal(err)

@@ -38,6 +38,7 @@ func main() {
 // TestLawConsumer: a module that imports the reader needs one line in go.mod, none in go.sum, and neither network
 // nor cgo. It builds where the reader is to run, and answers.
 func TestLawConsumer(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

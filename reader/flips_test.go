@@ -15,6 +15,7 @@ import (
 // Random single-bit flips over all files of a sample artifact, and some over those of its encoder, are refused by
 // opening, and by Verify.
 func TestFlips(t *testing.T) {
+	t.Parallel()
 	// No other base has an encoder of this many dimensions; an open one would be taken in place of the damaged.
 	s := mustShelf(t, shelf.Base{Dimensions: 24, Documents: shelf.Documents(40, 5)})
 	folder := s.Folder("sample")

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "write testdata/golden.txt")
 // TestGolden holds rankings and the bits of scores to what is committed, so that every architecture gives them, and
 // so that a change of ranking is a readable diff.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	lines := 0
 	fmt.Fprintf(&out, "# Rankings and scores of two fixed bases; go test ./reader -run TestGolden -update writes them.\n")

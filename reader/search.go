@@ -162,14 +162,20 @@ func (b *Base) search(ctx context.Context, p *plan) (*Results, error) {
 	}
 	s := b.scratch.Get().(*scratch)
 	defer b.scratch.Put(s)
-
-	var meaning, keyword []candidate
 	if p.Mode != Keyword {
 		if r.Cut, err = b.encode(s, p.Text); err != nil {
 			return nil, err
 		}
+	}
+	return r, b.rank(ctx, s, p, scope, r)
+}
+
+// rank fills in the hits of a query whose vector is in s.
+func (b *Base) rank(ctx context.Context, s *scratch, p *plan, scope scope, r *Results) (err error) {
+	var meaning, keyword []candidate
+	if p.Mode != Keyword {
 		if meaning, err = b.scan(ctx, s, scope, p.candidates); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if p.Mode != Meaning {
@@ -178,7 +184,7 @@ func (b *Base) search(ctx context.Context, p *plan) (*Results, error) {
 			r.Cut = true
 		}
 		if keyword, err = b.bm25(ctx, s, r.Terms, scope, p.candidates); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	meaning = dropBelow(meaning, p.minScore)
@@ -189,7 +195,7 @@ func (b *Base) search(ctx context.Context, p *plan) (*Results, error) {
 	for _, f := range fuse(p, meaning, keyword, boost) {
 		r.Hits = append(r.Hits, b.hit(s, p.Mode, f))
 	}
-	return r, nil
+	return nil
 }
 
 // hit gathers what is known of a fused candidate.
@@ -316,9 +322,14 @@ func (b *Base) encode(s *scratch, text string) (cut bool, err error) {
 	if cut, err = b.encoder.EncodeQuery(s.vector, text); err != nil {
 		return cut, err
 	}
+	b.quantize(s)
+	return cut, nil
+}
+
+// quantize makes of the query's vector what scanning needs.
+func (b *Base) quantize(s *scratch) {
 	s.scale = float64(artifact.QuantizeInt8(s.codes, s.vector, nil))
 	s.centre = dot(s.vector, b.artifact.Vectors().Centre)
-	return cut, nil
 }
 
 // scan compares the query with every vector in scope. The score is the cosine, from the codes of both: exact

@@ -172,7 +172,6 @@ func (b Base) Files() (files *artifact.Files, encoder map[string][]byte, err err
 		Boosts:    b.Boosts,
 	}
 	var passages []string
-	var lengths []int
 	for _, d := range b.Documents {
 		document := d.content()
 		for i, text := range d.Chunks {
@@ -181,9 +180,7 @@ func (b Base) Files() (files *artifact.Files, encoder map[string][]byte, err err
 				passage = d.Title + "\n" + text
 			}
 			passages = append(passages, passage)
-			n := len(analyzer.Terms(nil, passage))
-			lengths = append(lengths, n)
-			document.Chunks[i].Terms = n
+			document.Chunks[i].Terms = len(analyzer.Terms(nil, passage))
 		}
 		c.Documents = append(c.Documents, document)
 	}
