@@ -62,7 +62,7 @@ func readChunks(data []byte, strings table) (chunks, error) {
 		rec := c.record(i)
 		total += uint64(c.terms(i))
 		switch {
-		case int(le.Uint32(rec[52:])) >= strings.len() || int(le.Uint32(rec[56:])) >= strings.len():
+		case !strings.has(le.Uint32(rec[52:])) || !strings.has(le.Uint32(rec[56:])):
 			return c, corrupt(r.file, "T1", "chunk %d refers to a string that is not there", i)
 		case !zero(rec[84:]):
 			return c, corrupt(r.file, "S1", "chunk %d has reserved bytes that are not zero", i)

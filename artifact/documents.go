@@ -82,14 +82,14 @@ func readDocuments(data []byte, strings table, textSize uint64, chunks int) (doc
 	}
 	topics := uint32(len(d.topics) / 4)
 	for i := range topics {
-		if s := d.topic(i); s == 0 || int(s) >= strings.len() {
+		if s := d.topic(i); s == 0 || !strings.has(s) {
 			return d, corrupt(r.file, "T1", "topic %d is string %d", i, s)
 		}
 	}
 	for i := range d.len() {
 		rec := d.record(i)
 		for at := 72; at < 96; at += 4 {
-			if int(le.Uint32(rec[at:])) >= strings.len() {
+			if !strings.has(le.Uint32(rec[at:])) {
 				return d, corrupt(r.file, "T1", "document %d refers to string %d", i, le.Uint32(rec[at:]))
 			}
 		}

@@ -76,7 +76,7 @@ func readFilters(data []byte, texts table, chunks int) (filters, error) {
 	}
 	for i := range f.len() {
 		field, value := le.Uint32(f.fields[4*i:]), le.Uint32(f.values[4*i:])
-		if int(field) >= texts.len() || int(value) >= texts.len() {
+		if !texts.has(field) || !texts.has(value) {
 			return f, corrupt(r.file, "T1", "filter %d refers to a string that is not there", i)
 		}
 		switch f.field(i) {

@@ -32,8 +32,8 @@ func (p postings) df(i int) int { return int(le.Uint32(p.dfs[4*i:])) }
 // at parses entry i, which readPostings has checked.
 func (p postings) at(i int, chunks int) (Postings, error) {
 	entry := p.entries.at(i)
-	size, df := int(le.Uint32(p.bitmaps[4*i:])), p.df(i)
-	if size > len(entry) {
+	size, df := le.Uint32(p.bitmaps[4*i:]), p.df(i)
+	if uint64(size) > uint64(len(entry)) {
 		return Postings{}, corrupt("postings.bin", "P1", "the bitmap of term %d is longer than its entry", i)
 	}
 	b, err := roaring.Parse(entry[:size], uint32(chunks))

@@ -111,6 +111,9 @@ type table struct {
 
 func (t table) len() int { return len(t.ends) / 8 }
 
+// has says if a reference is one, also where int has 32 bits.
+func (t table) has(ref uint32) bool { return uint64(ref) < uint64(t.len()) }
+
 func (t table) at(i int) []byte {
 	start := uint64(0)
 	if i > 0 {
