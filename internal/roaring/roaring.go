@@ -130,7 +130,7 @@ func Parse(data []byte, limit uint32) (Bitmap, error) {
 	if err != nil {
 		return Bitmap{}, fmt.Errorf("roaring: %w", err)
 	}
-	last := -1
+	last := int64(-1)
 	for i := range b.n {
 		if i > 0 && b.key(i) <= b.key(i-1) {
 			return Bitmap{}, fmt.Errorf("roaring: container %d of %d: key %d follows key %d", i, b.n, b.key(i), b.key(i-1))
@@ -139,14 +139,14 @@ func Parse(data []byte, limit uint32) (Bitmap, error) {
 		if err != nil {
 			return Bitmap{}, fmt.Errorf("roaring: container %d of %d: %w", i, b.n, err)
 		}
-		last = int(b.key(i))<<16 | top
+		last = int64(b.key(i))<<16 | int64(top)
 		body += size
 		b.card += b.cardOf(i)
 	}
 	if body != len(data) {
 		return Bitmap{}, fmt.Errorf("roaring: %d bytes follow the last container", len(data)-body)
 	}
-	if last >= int(limit) {
+	if last >= int64(limit) {
 		return Bitmap{}, fmt.Errorf("roaring: value %d is not below %d", last, limit)
 	}
 	return b, nil
