@@ -177,7 +177,7 @@ func TestLookUpLog(t *testing.T) {
 	if checked < 20 {
 		t.Errorf("only %d words looked for", checked)
 	}
-	for _, want := range []string{`"msg":"lookup","base":"shop","results":3,"ms":`, `"msg":"lookup failed","base":"shop"}`, `"msg":"lookup panicked","base":"shop"}`} {
+	for _, want := range []string{`"msg":"lookup","base":"shop","results":3,"ms":`, `"msg":"lookup failed","base":"shop","reason":"canceled"}`, `"msg":"lookup panicked","base":"shop"}`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %s:\n%s", want, text)
 		}
