@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -16,7 +18,8 @@ import (
 
 // A vectorCache keeps vectors under the SHA-256 of what they depend on: the embedder's identity (model, tokenizer,
 // prefix, windows, versions) and the passage. It is a bbolt database, so a killed bake leaves it whole; it is open
-// only while it is used, so bakes at the same time share it. A nil cache keeps nothing.
+// only while it is used, so bakes at the same time share it. Each vector has a checksum: a damaged one counts as
+// missing. A nil cache keeps nothing.
 type vectorCache struct{ file string }
 
 var vectorBucket = []byte("vectors-1")
@@ -31,15 +34,27 @@ func openVectorCache(dir string) (*vectorCache, error) {
 	return &vectorCache{filepath.Join(dir, "vectors.db")}, nil
 }
 
-func (c *vectorCache) open() (*bbolt.DB, error) {
+// use opens the database for one piece of work. bbolt maps the file and trusts what is in it: of a damaged or shortened
+// one it may panic, or touch memory that isn't there.
+func (c *vectorCache) use(work func(*bbolt.DB) error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("damaged: %v", fault)
+		}
+		switch {
+		case errors.Is(err, bolterrors.ErrTimeout):
+			err = fmt.Errorf("vector cache %s: another bake has held it for over %v; wait for it, or use another cache folder", c.file, cacheWait)
+		case err != nil:
+			err = fmt.Errorf("vector cache %s: %w; it holds nothing that can't be computed again: remove it", c.file, err)
+		}
+	}()
 	db, err := bbolt.Open(c.file, 0o644, &bbolt.Options{Timeout: cacheWait})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		return nil, fmt.Errorf("vector cache %s: another bake has held it for over %v", c.file, cacheWait)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("vector cache %s: %w; it holds nothing that can't be computed again: remove it", c.file, err)
+		return err
 	}
-	return db, nil
+	defer db.Close()
+	return work(db)
 }
 
 func vectorKey(identity, passage string) []byte {
@@ -58,27 +73,17 @@ func (c *vectorCache) get(identity string, passages []string, d int, vectors []f
 		}
 		return missing, nil
 	}
-	db, err := c.open()
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	err = db.View(func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(vectorBucket)
-		for i, p := range passages {
-			var data []byte
-			if bucket != nil {
-				data = bucket.Get(vectorKey(identity, p))
+	err = c.use(func(db *bbolt.DB) error {
+		return db.View(func(tx *bbolt.Tx) error {
+			bucket := tx.Bucket(vectorBucket)
+			for i, p := range passages {
+				key := vectorKey(identity, p)
+				if bucket == nil || !readVector(vectors[i*d:][:d], key, bucket.Get(key)) {
+					missing = append(missing, i)
+				}
 			}
-			if len(data) != 4*d {
-				missing = append(missing, i)
-				continue
-			}
-			for k := range d {
-				vectors[i*d+k] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*k:]))
-			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return missing, err
 }
@@ -87,25 +92,46 @@ func (c *vectorCache) put(identity string, passages []string, vectors [][]float3
 	if c == nil {
 		return nil
 	}
-	db, err := c.open()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return db.Update(func(tx *bbolt.Tx) error {
-		bucket, err := tx.CreateBucketIfNotExists(vectorBucket)
-		if err != nil {
-			return err
-		}
-		for i, p := range passages {
-			data := make([]byte, 0, 4*len(vectors[i]))
-			for _, x := range vectors[i] {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
-			}
-			if err := bucket.Put(vectorKey(identity, p), data); err != nil {
+	return c.use(func(db *bbolt.DB) error {
+		return db.Update(func(tx *bbolt.Tx) error {
+			bucket, err := tx.CreateBucketIfNotExists(vectorBucket)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			for i, p := range passages {
+				key := vectorKey(identity, p)
+				if err := bucket.Put(key, appendVector(nil, key, vectors[i])); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
+}
+
+// appendVector appends a vector and the CRC-32C of key and vector, little-endian.
+func appendVector(data, key []byte, v []float32) []byte {
+	start := len(data)
+	for _, x := range v {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+	}
+	return binary.LittleEndian.AppendUint32(data, vectorSum(key, data[start:]))
+}
+
+// readVector is the inverse of appendVector; it returns false of anything else than a whole vector of v's length.
+func readVector(v []float32, key, data []byte) bool {
+	n := 4 * len(v)
+	if len(data) != n+4 || binary.LittleEndian.Uint32(data[n:]) != vectorSum(key, data[:n]) {
+		return false
+	}
+	for k := range v {
+		v[k] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*k:]))
+	}
+	return true
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func vectorSum(key, vector []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, vector)
 }
