@@ -6,14 +6,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"example.com/larder/internal/durable"
 	"example.com/larder/models"
 	"example.com/larder/models/minilm"
 )
@@ -26,10 +26,11 @@ type EncoderInfo struct {
 	PassagePrefix string // put before each passage
 }
 
-// PrepareEncoder converts a sentence embedding model to the encoder that readers use, and writes its
-// model.json, vocab.txt and weights.bin into the folder dir. The model is an fp32 BERT encoder exported
-// to ONNX, and its tokenizer an uncased WordPiece tokenizer.json. It returns the encoder's digest.
-// The same input gives the same bytes. Errors name the tensor, its shape, or the tokenizer's setting.
+// PrepareEncoder converts a sentence embedding model to the encoder that readers use, and makes the
+// folder dir, which appears whole, with its model.json, vocab.txt and weights.bin. The model is an fp32
+// BERT encoder exported to ONNX, and its tokenizer an uncased WordPiece tokenizer.json. It returns the
+// encoder's digest. The same input gives the same bytes. Errors name the tensor, its shape, or the
+// tokenizer's setting; if dir exists, the error is fs.ErrExist.
 func PrepareEncoder(dir string, onnx, tokenizer []byte, m EncoderInfo) (digest string, err error) {
 	vocab, err := convertVocabulary(tokenizer)
 	if err != nil {
@@ -74,17 +75,20 @@ type namedFile struct {
 	data []byte
 }
 
-// writeFolder writes files into the folder dir, in order.
-func writeFolder(dir string, files []namedFile) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+// writeFolder makes the folder dir with these files, whole or not at all. If there is one already, the error is
+// fs.ErrExist.
+func writeFolder(dir string, files []namedFile) (err error) {
+	d, err := durable.CreateDir(dir)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, d.Abort()) }()
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o666); err != nil {
+		if err := d.WriteFile(f.name, f.data); err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.Commit()
 }
 
 func hexDigest(data []byte) string {

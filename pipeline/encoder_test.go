@@ -89,8 +89,9 @@ func tensor(name string, n int) []float32 {
 	return v
 }
 
-func makeONNX() *onnxFile {
-	c := onnxConfig
+func makeONNX() *onnxFile { return makeONNXOf(onnxConfig) }
+
+func makeONNXOf(c minilm.Config) *onnxFile {
 	f := &onnxFile{map[string][]byte{}, map[string][]byte{}}
 	add := func(name string, dims ...int) {
 		n := 1

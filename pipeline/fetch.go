@@ -24,6 +24,7 @@ type Fetcher struct {
 	Out     io.Writer        // where progress goes: bars if it is a terminal, lines otherwise; nil for nowhere
 	Lock    *models.LockFile // nil for the built-in one
 
+	known    []byte // known.json of the lock's models; nil for the built-in one
 	platform string // GOOS/GOARCH; "" for this machine's
 	limits   fetchLimits
 }

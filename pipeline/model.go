@@ -28,12 +28,14 @@ type model struct {
 	embedder        Embedder          // nil in keyword mode
 	encoder         *models.Encoder   // nil in keyword mode
 	files           map[string][]byte // the encoder's
+	known           []knownVector     // what the model makes of some passages
 }
 
 func (b *bake) loadModel(ctx context.Context) error {
 	if b.settings.Mode == string(artifact.Keyword) {
 		return b.loadTokenizer(ctx)
 	}
+	b.removeStale(filepath.Join(b.Fetcher.Cache.Dir, "encoders"))
 	m, files, err := openModel(ctx, b.Fetcher, b.settings.Model, b.settings.Embedder)
 	if err != nil {
 		return err
@@ -63,6 +65,9 @@ func openModel(ctx context.Context, f *Fetcher, name, embedder string) (*model, 
 		return nil, files, err
 	}
 	m := &model{info: files.Info, tokenizerDigest: files.Info.Tokenizer.Sources[0].SHA256}
+	if m.known, err = f.knownVectors(m.info.Name); err != nil {
+		return nil, files, err
+	}
 	folder, err := preparedEncoder(f.Cache, files)
 	if err != nil {
 		return nil, files, err
@@ -149,6 +154,9 @@ func preparedEncoder(cache Cache, files ModelFiles) (string, error) {
 	_, err = PrepareEncoder(folder, onnx, tokenizer, EncoderInfo{
 		Name: files.Info.Name, MaxTokens: files.Info.MaxTokens, QueryPrefix: files.Info.QueryPrefix, PassagePrefix: files.Info.PassagePrefix,
 	})
+	if errors.Is(err, fs.ErrExist) {
+		err = nil // another bake was quicker, or what is there is not an encoder, which reading it finds
+	}
 	return folder, err
 }
 
@@ -194,9 +202,14 @@ type knownVector struct {
 	Codes string `json:"codes"`
 }
 
-func knownVectors(model string) ([]knownVector, error) {
+// knownVectors returns what is known of a model in the lock.
+func (f *Fetcher) knownVectors(model string) ([]knownVector, error) {
+	data := f.known
+	if data == nil {
+		data = knownJSON
+	}
 	var known map[string][]knownVector
-	if err := json.Unmarshal(knownJSON, &known); err != nil {
+	if err := json.Unmarshal(data, &known); err != nil {
 		return nil, fmt.Errorf("known.json: %w", err)
 	}
 	if len(known[model]) == 0 {
@@ -214,19 +227,15 @@ const (
 
 // selfTest has the embedder embed what is known, so that a broken one is found before the corpus is embedded.
 func (m *model) selfTest(ctx context.Context) error {
-	known, err := knownVectors(m.info.Name)
-	if err != nil {
-		return err
-	}
-	texts := make([]string, len(known))
-	for i, k := range known {
+	texts := make([]string, len(m.known))
+	for i, k := range m.known {
 		texts[i] = k.Text
 	}
 	vectors, err := m.embedder.Embed(ctx, texts)
 	if err != nil {
 		return fmt.Errorf("self-test of the embedder: %w", err)
 	}
-	for i, k := range known {
+	for i, k := range m.known {
 		codes, err := base64.StdEncoding.DecodeString(k.Codes)
 		if err != nil || len(codes) != len(vectors[i]) {
 			return fmt.Errorf("known.json: %q: not a vector of %d dimensions", k.Text, len(vectors[i]))
@@ -261,12 +270,8 @@ func (m *model) compareSample(passages []string, vectors []float32) error {
 
 // probes are the known texts as queries, by the encoder, the shortest first.
 func (m *model) probes() ([]artifact.Probe, error) {
-	known, err := knownVectors(m.info.Name)
-	if err != nil {
-		return nil, err
-	}
 	var probes []artifact.Probe
-	for _, k := range known {
+	for _, k := range m.known {
 		p := artifact.Probe{Text: k.Text, Vector: make([]float32, m.info.Dimensions)}
 		if _, err := m.encoder.EncodeQuery(p.Vector, p.Text); err != nil {
 			return nil, err

@@ -51,6 +51,9 @@ func artifactChunk(c Chunk, terms int) artifact.Chunk {
 
 // write puts the artifact and its encoder on the shelf. Nothing names them yet.
 func (b *bake) write(context.Context) (err error) {
+	base, encoders := filepath.Join(b.Shelf, b.settings.Name), filepath.Join(b.Shelf, "models")
+	b.removeStale(base)
+	b.removeStale(encoders)
 	if b.files, err = artifact.Encode(b.content, bitmap); err != nil {
 		return err
 	}
@@ -62,7 +65,7 @@ func (b *bake) write(context.Context) (err error) {
 	if b.content.Model != nil {
 		if b.Bundle {
 			bundled = b.model.files
-		} else if err := saveEncoder(filepath.Join(b.Shelf, "models"), b.model.encoder.Card().Digest(), b.model.files); err != nil {
+		} else if err := saveEncoder(encoders, b.model.encoder.Card().Digest(), b.model.files); err != nil {
 			return err
 		}
 	}
@@ -70,7 +73,7 @@ func (b *bake) write(context.Context) (err error) {
 	for _, data := range b.files.ByName {
 		b.report.Bytes += int64(len(data))
 	}
-	b.folder, b.report.Unchanged, err = b.files.Save(filepath.Join(b.Shelf, b.settings.Name), provenance, bundled)
+	b.folder, b.report.Unchanged, err = b.files.Save(base, provenance, bundled)
 	b.report.Artifact = b.folder
 	return err
 }
@@ -81,20 +84,25 @@ func saveEncoder(shelf, digest string, files map[string][]byte) error {
 	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil {
 		return nil // reading it back checks it
 	}
-	d, err := durable.CreateDir(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Abort()
+	var list []namedFile
 	for _, name := range []string{models.VocabFile, models.WeightsFile, models.CardFile} {
-		if err := d.WriteFile(name, files[name]); err != nil {
-			return err
-		}
+		list = append(list, namedFile{name, files[name]})
 	}
-	if err := d.Commit(); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := writeFolder(folder, list); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
+}
+
+// abandonedAfter is how old the unfinished folder of an interrupted bake must be to be removed: no bake pauses for so long
+// between two files.
+const abandonedAfter = time.Hour
+
+// removeStale removes what interrupted bakes left in a folder. That it can't does not stop a bake.
+func (b *bake) removeStale(dir string) {
+	if err := durable.RemoveStale(dir, abandonedAfter); err != nil {
+		newReporter(b.Progress).line("what an interrupted bake left in %s stays there: %v", dir, err)
+	}
 }
 
 // verify reads the artifact back as a runtime would, and checks all that can be checked.
