@@ -151,7 +151,7 @@ func (b *bake) chunk(context.Context) error {
 	}
 	b.report.Chunks = len(b.passages)
 	if len(b.passages) == 0 {
-		return fmt.Errorf("no document has text: there is nothing to search")
+		return errNoText
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -91,8 +92,11 @@ func merge(rules, own Meta) Meta {
 // judge applies the skip list and puts every document into the report. The error names all that fail the bake.
 func (b *bake) judge() error {
 	var failed []string
+	anything := false
 	for i, d := range b.documents {
 		switch d.Verdict {
+		case OK:
+			anything = true
 		case Scanned, Garbled, Encrypted, Failed:
 			if b.sources[i].MayFail {
 				d.Reason = string(d.Verdict) + ": " + d.Reason
@@ -108,8 +112,13 @@ func (b *bake) judge() error {
 	if len(failed) > 0 {
 		return &DocumentsError{failed}
 	}
+	if !anything {
+		return errNoText
+	}
 	return nil
 }
+
+var errNoText = errors.New("no document has text: there is nothing to search")
 
 // A DocumentsError says which documents could not be read.
 type DocumentsError struct {
