@@ -250,8 +250,8 @@ func TestPDFTimeLimit(t *testing.T) {
 		data   []byte
 		want   string
 	}{
-		{"pdfium", doublingPDF(20), `failed "first" failed`},
-		{"pdfium in process", doublingPDF(20), `failed "first" failed`},
+		{"pdfium", slowPDF(), `failed "first" failed`},
+		{"pdfium in process", slowPDF(), `failed "first" failed`},
 		{"ledongthuc", loop.page(lines("Loop.")).bytes(), `failed`},
 	} {
 		t.Run(c.engine, func(t *testing.T) {

@@ -135,15 +135,23 @@ func (w *pdfWriter) bytes() []byte {
 	return b.Bytes()
 }
 
+// slowPDF returns a file whose second page draws a form that draws another one ten times, and so on, five deep; the
+// last one has much to read and nothing to keep, so that a reader runs out of time and not of memory.
+func slowPDF() []byte {
+	return formsPDF(5, strings.Repeat("q Q ", 20_000))
+}
+
 // doublingPDF returns a file of a few kilobytes whose second page draws a form that draws another one ten times, and
 // so on, depth deep.
-func doublingPDF(depth int) []byte {
+func doublingPDF(depth int) []byte { return formsPDF(depth, "") }
+
+func formsPDF(depth int, last string) []byte {
 	w := newPDFWriter()
 	for i := range depth {
 		next := len(w.objects) + 2
 		content := strings.Repeat("/Fm Do ", 10)
 		if i == depth-1 {
-			content, next = "", 5
+			content, next = last, 5
 		}
 		w.add(stream(fmt.Sprintf("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /Fm %d 0 R >> >>", next), content))
 	}
