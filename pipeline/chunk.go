@@ -215,8 +215,8 @@ func (c *chunker) bestCut(from, done, size int) int {
 	return 0
 }
 
-// nextStart returns the token with which the window after [from, to) starts: the first start of a sentence, or else of
-// a word, among the last overlap tokens, and always after from. Of what ends before a section's start in the window,
+// nextStart returns the token with which the window after [from, to) starts: the first start of a block, or else of a
+// sentence, or else of a word, among the last overlap tokens, and always after from. Of what ends before a section's start in the window,
 // nothing is shared.
 func (c *chunker) nextStart(from, to, overlap int) int {
 	least := max(to-overlap, from+1)
@@ -225,7 +225,7 @@ func (c *chunker) nextStart(from, to, overlap int) int {
 			return i
 		}
 	}
-	for _, want := range []cutQuality{sentenceEnd, wordEnd} {
+	for _, want := range []cutQuality{blockEnd, sentenceEnd, wordEnd} {
 		for i := least; i < to; i++ {
 			if c.quality[i] >= want {
 				return i
