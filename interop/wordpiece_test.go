@@ -4,6 +4,7 @@ package interop_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"github.com/daulet/tokenizers"
 
 	"example.com/larder/models/wordpiece"
+	"example.com/larder/pipeline"
 )
 
 // wordPiecePair is our tokenizer and the reference with the same vocabulary.
@@ -26,13 +28,24 @@ type wordPiecePair struct {
 	reference *tokenizers.Tokenizer
 }
 
+// tokenizerFile is the tokenizer.json of the default model, from the user's cache or the network.
+func tokenizerFile(t testing.TB) string {
+	t.Helper()
+	cache, err := pipeline.DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, path, err := (&pipeline.Fetcher{Cache: cache}).ModelTokenizer(context.Background(), "all-MiniLM-L6-v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // newWordPiecePair reads tokenizer.json. With a vocabulary, it takes the place of the one in the file.
 func newWordPiecePair(t testing.TB, vocab []string) wordPiecePair {
 	t.Helper()
-	path := os.Getenv("LARDER_TEST_TOKENIZER")
-	if path == "" {
-		t.Fatal("LARDER_TEST_TOKENIZER is not set: it names the tokenizer.json of all-MiniLM-L6-v2")
-	}
+	path := tokenizerFile(t)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
