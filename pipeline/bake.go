@@ -105,7 +105,7 @@ func (b *bake) loadSettings(context.Context) (err error) {
 		b.settings.Skip = []string{"**"}
 	}
 	b.report.Settings = b.settings
-	return nil
+	return b.settings.Validate()
 }
 
 func (b *bake) readSettings() (s Settings, err error) {

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -15,7 +14,6 @@ import (
 	"example.com/larder/internal/durable"
 	"example.com/larder/internal/strictjson"
 	"example.com/larder/models"
-	"example.com/larder/reader"
 )
 
 // artifactDocument turns a parsed document into what the artifact holds of it.
@@ -103,24 +101,6 @@ func (b *bake) removeStale(dir string) {
 	if err := durable.RemoveStale(dir, abandonedAfter); err != nil {
 		newReporter(b.Progress).line("what an interrupted bake left in %s stays there: %v", dir, err)
 	}
-}
-
-// verify reads the artifact back as a runtime would, and checks all that can be checked.
-func (b *bake) verify(context.Context) error {
-	base, err := reader.Verify(b.folder)
-	if err != nil {
-		return fmt.Errorf("what was written can't be read: %w; move %s away and bake again", err, b.folder)
-	}
-	defer base.Close()
-	if found := base.Artifact().Digest; found != b.files.Digest {
-		return fmt.Errorf("%s holds the version %s, not %s", b.folder, found, b.files.Digest)
-	}
-	return nil
-}
-
-// publish makes the artifact the latest version of its base.
-func (b *bake) publish(context.Context) error {
-	return artifact.SetLatest(filepath.Dir(b.folder), b.files.Digest)
 }
 
 // provenance is provenance.json: how the artifact came to be. No clock time, host name or absolute path.
