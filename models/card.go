@@ -1,14 +1,14 @@
 package models
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode"
+
+	"example.com/larder/internal/strictjson"
 )
 
 // Names of an encoder's files.
@@ -57,35 +57,23 @@ func ParseCard(data []byte) (*Card, error) {
 	if len(data) > maxCard {
 		return nil, fmt.Errorf("%s has %d bytes, want %d or less", CardFile, len(data), maxCard)
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
 	c := new(Card)
-	if err := d.Decode(c); err != nil {
+	if err := strictjson.Unmarshal(data, c); err != nil {
 		return nil, fmt.Errorf("%s: %s", CardFile, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", CardFile, err)
-	}
-	if again := c.Marshal(); !bytes.Equal(again, data) {
-		i := 0
-		for i < min(len(again), len(data)) && again[i] == data[i] {
-			i++
-		}
-		return nil, fmt.Errorf("%s: not in canonical form from byte %d on: fields are repeated, missing, out of order or laid out otherwise", CardFile, i)
 	}
 	return c, nil
 }
 
 // Marshal returns the card's bytes.
 func (c *Card) Marshal() []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(c); err != nil {
+	data, err := strictjson.Marshal(c)
+	if err != nil {
 		panic(err) // strings and integers can be encoded
 	}
-	return b.Bytes()
+	return data
 }
 
 // Digest returns the SHA-256 of the card's bytes as 64 hex digits. It identifies the encoder, since the

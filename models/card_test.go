@@ -35,13 +35,13 @@ func TestCard(t *testing.T) {
 func TestParseCardErrors(t *testing.T) {
 	good := string(testkit.Encoder(32)[models.CardFile].Data)
 	for _, c := range []struct{ old, new, want string }{
-		{good, "", "model.json: EOF"},
-		{good, "null\n", "format is"},
+		{good, "", "model.json: empty file"},
+		{good, "null\n", "canonical form"},
 		{good, good + "\n", "canonical form"},
 		{"}\n", "}", "canonical form"},
 		{good, "{" + good, "invalid character"},
 		{`  "name"`, `  "nom"`, `unknown field "nom"`},
-		{`  "name"`, `   "name"`, "canonical form from byte"},
+		{`  "name"`, `   "name"`, "canonical form: differs at byte 42"},
 		{`  "pooling": "mean",`, `  "pooling": "mean",` + "\n" + `  "pooling": "mean",`, "canonical form"},
 		{`  "query_prefix": "",` + "\n", "", "canonical form"},
 		{`"query_prefix"`, `"Query_Prefix"`, "canonical form"},

@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/larder/internal/strictjson"
 )
 
 //go:embed models.lock
@@ -194,14 +196,11 @@ func errorLine(data []byte, err error) int {
 
 // encode returns the canonical form: keys in the order of the types, two blanks of indentation.
 func (l *LockFile) encode() []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(l); err != nil {
+	data, err := strictjson.Marshal(l)
+	if err != nil {
 		panic(err) // strings, integers and structs always encode
 	}
-	return b.Bytes()
+	return data
 }
 
 // firstDifference returns the number and both texts of the first line in which a and b differ.

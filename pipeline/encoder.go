@@ -3,8 +3,6 @@ package pipeline
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/larder/artifact"
 	"example.com/larder/internal/durable"
 	"example.com/larder/models"
 	"example.com/larder/models/minilm"
@@ -46,8 +45,8 @@ func PrepareEncoder(dir string, onnx, tokenizer []byte, m EncoderInfo) (digest s
 	}
 	card, err := models.NewCard(models.Card{
 		Name:          m.Name,
-		Source:        hexDigest(onnx),
-		Tokenizer:     hexDigest(tokenizer),
+		Source:        artifact.Digest(onnx),
+		Tokenizer:     artifact.Digest(tokenizer),
 		MaxTokens:     m.MaxTokens,
 		QueryPrefix:   m.QueryPrefix,
 		PassagePrefix: m.PassagePrefix,
@@ -89,11 +88,6 @@ func writeFolder(dir string, files []namedFile) (err error) {
 		}
 	}
 	return d.Commit()
-}
-
-func hexDigest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // convertVocabulary returns the tokens of a tokenizer.json, one a line in the order of their ids, after

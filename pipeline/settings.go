@@ -3,13 +3,13 @@ package pipeline
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"example.com/larder/artifact"
 	"example.com/larder/internal/analyze"
 	"example.com/larder/models"
 )
@@ -59,8 +59,6 @@ var (
 	languages  = analyze.Languages()
 
 	scripts = map[string]string{"en": "Latin", "ru": "Cyrillic"}
-
-	baseName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 )
 
 // DefaultSettings returns the settings of a base without base.yaml.
@@ -192,7 +190,7 @@ func (s Settings) problems() []SettingsProblem {
 		}
 	}
 
-	if !baseName.MatchString(s.Name) || s.Name == "models" {
+	if artifact.CheckBaseName(s.Name) != nil {
 		wrong("name", `%s can't name a base (up to 63 of a-z, 0-9, _ and -, the first one a letter or digit; not "models")`, excerpt(s.Name))
 	}
 	oneOf("mode", s.Mode, modes)
