@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -256,7 +255,7 @@ func output(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// test runs go test, prints what fails and what packages and heavy tests log, and counts.
+// test runs go test, reports on it, and fails if no test ran.
 func test(env []string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
@@ -277,13 +276,14 @@ func test(env []string, args ...string) error {
 	return err
 }
 
-// report reads go test's events, prints packages and the output of tests that fail or skip, and counts tests.
+// report reads go test's events. It prints what packages say, the output of tests that fail or skip, and what other
+// tests log, such as how many cases they ran, and it counts the tests.
 func report(events io.Reader) map[string]int {
 	count, output := map[string]int{}, map[string][]string{}
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
-		var e struct{ Action, Package, ImportPath, Test, Output string }
+		var e struct{ Action, Package, Test, Output string }
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			fmt.Println(lines.Text())
 			continue
@@ -293,18 +293,30 @@ func report(events io.Reader) map[string]int {
 		case e.Action == "build-output":
 			fmt.Print(e.Output)
 		case e.Action == "output" && e.Test == "":
-			if !slices.Contains([]string{"PASS\n", "FAIL\n"}, e.Output) {
+			if !quiet(e.Output) {
 				fmt.Print(e.Output)
 			}
 		case e.Action == "output":
 			output[key] = append(output[key], e.Output)
 		case e.Test != "" && (e.Action == "fail" || e.Action == "skip"):
 			fmt.Printf("%s: %s\n%s", e.Package, e.Test, strings.Join(output[key], ""))
-			fallthrough
+			count[e.Action]++
+			delete(output, key)
 		case e.Test != "" && e.Action == "pass":
+			for _, line := range output[key] {
+				if !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(strings.TrimSpace(line), "--- ") {
+					fmt.Printf("%s: %s", e.Test, strings.TrimLeft(line, " "))
+				}
+			}
 			count[e.Action]++
 			delete(output, key)
 		}
 	}
 	return count
+}
+
+// quiet says if a line about a package tells nothing.
+func quiet(line string) bool {
+	return line == "PASS\n" || line == "FAIL\n" || strings.HasPrefix(line, "testing: warning: no tests to run") ||
+		strings.Contains(line, "[no tests to run]") || strings.Contains(line, "[no test files]")
 }
