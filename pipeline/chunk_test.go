@@ -363,6 +363,7 @@ func TestCuts(t *testing.T) {
 		{"short section joins the next", 40, 4, "# Refund\n\nWe can.\n\n# Return\n\nYou can return the order.", "Refund⏎⏎We can.⏎⏎Return⏎⏎You can return the order."},
 		{"heading stays with its text", 6, 0, "We can refund order.\n\n# Return\n\nYou can return.", "We can refund order.\nReturn⏎⏎You can return."},
 		{"headings stay together", 9, 0, "# Refund\n\n## Return\n\n### Order\n\nYou can return the order.", "Refund⏎⏎Return⏎⏎Order⏎⏎You can return the order."},
+		{"overlap begins at an item", 6, 5, "- We. Can refund\n- you can\n- return the order", "We. Can refund⏎you can\nyou can⏎return the order"},
 		{"items", 6, 0, "- we can refund\n- we can return the order\n- we can", "we can refund\nwe can return the order\nwe can"},
 	} {
 		if got := cutText(t, "x.md", c.text, c.size, c.overlap); got != c.want {
