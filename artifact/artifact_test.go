@@ -333,6 +333,9 @@ func TestManifestRefuses(t *testing.T) {
 		{"top_k 0", `"top_k": 3`, `"top_k": 0`, ErrCorrupt},
 		{"a huge chunk", `"chunk_size": 90`, `"chunk_size": 2049`, ErrCorrupt},
 		{"overlap above size", `"chunk_overlap": 20`, `"chunk_overlap": 91`, ErrCorrupt},
+		{"a negative zero", `"min_score": 0`, `"min_score": -0`, ErrCorrupt},
+		{"a serial that JSON rounds", `"serial": 7`, `"serial": 9007199254740993`, ErrCorrupt},
+		{"a feature's member", `"features": []`, "\"features\": [\n    \"magic\"\n  ],\n  \"magic\": 1", ErrUnsupported},
 		{"a negative score", `"min_score": 0`, `"min_score": -1`, ErrCorrupt},
 		{"another mode", `"mode": "hybrid"`, `"mode": "both"`, ErrCorrupt},
 		{"keyword with a model", `"mode": "hybrid"`, `"mode": "keyword"`, ErrCorrupt},
@@ -366,6 +369,16 @@ func TestEncodeRefuses(t *testing.T) {
 		"a vector of NaN":    func(c *Content) { c.Vectors[4] = float32(math.NaN()) },
 		"a bad name":         func(c *Content) { c.Base = "A" },
 		"a zero frequency":   func(c *Content) { c.Terms[0].Freqs[1] = 0 },
+		"a path upwards":     func(c *Content) { c.Documents[2].Path = "c/../../d" },
+		"an absolute path":   func(c *Content) { c.Documents[0].Path = "/a" },
+		"a path with NUL":    func(c *Content) { c.Documents[0].Path = "a\x00" },
+		"no dimensions":      func(c *Content) { c.Model.Dimensions = 0 },
+		"a boost of no text": func(c *Content) { c.Boosts["\xff"] = 1 },
+		"no probe":           func(c *Content) { c.Probes = nil },
+		"a short probe":      func(c *Content) { c.Probes[0].Vector = c.Probes[0].Vector[1:] },
+		"half a character":   func(c *Content) { c.Documents[2].Chunks[0].End = 9 },
+		"a negative page":    func(c *Content) { c.Documents[2].Chunks[0].FirstPage = -1 },
+		"a chunk too many":   func(c *Content) { c.Terms[0].Chunks[1] = 3 },
 	} {
 		c := tiny(Hybrid)
 		change(c)
@@ -375,35 +388,62 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Verify finds what opening doesn't look for.
+// Verify finds what opening doesn't look for, and Encode hands out nothing that Verify refuses.
 func TestVerifyRefuses(t *testing.T) {
-	for name, change := range map[string]func(*Content){
-		"D3": func(c *Content) { c.Base = "other" },
-		"P3": func(c *Content) { c.Documents[0].Chunks[0].Terms = 4 },
+	for rule, change := range map[string]func(fstest.MapFS){
+		"D3": func(files fstest.MapFS) { // the same sections under another name
+			replaceIn(t, files, manifestFile, `"base": "tiny"`, `"base": "tony"`)
+		},
+		"C3": func(files fstest.MapFS) { files["chunks.bin"].Data[headerSize] ^= 1 },
+		"P3": func(files fstest.MapFS) { // one chunk longer, another shorter
+			files["chunks.bin"].Data[headerSize+80]++
+			files["chunks.bin"].Data[headerSize+chunkSize+80]--
+		},
 	} {
-		c := tiny(Hybrid)
-		change(c)
-		f, err := Encode(c, bitmap)
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir, _, err := f.Save(filepath.Join(t.TempDir(), "x"), []byte("{}\n"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files := load(t, dir)
-		if name == "D3" { // the same sections under another name
-			m := files[manifestFile].Data
-			files[manifestFile].Data = []byte(strings.Replace(string(m), `"base": "other"`, `"base": "tiny"`, 1))
-			reseal(t, files)
-		}
+		files := load(t, saved(t, Hybrid))
+		change(files)
+		reseal(t, files)
 		a, err := Open(files, ".", "")
 		if err != nil {
-			t.Fatal(name, err)
+			t.Fatal(rule, err)
 		}
-		if err := a.Verify(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "rule "+name) {
-			t.Errorf("%s: %v", name, err)
+		if err := a.Verify(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "rule "+rule) {
+			t.Errorf("%s: %v", rule, err)
 		}
+	}
+	c := tiny(Hybrid)
+	c.Documents[0].Chunks[0].Terms = 4
+	if _, err := Encode(c, bitmap); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "rule P3") {
+		t.Errorf("encoded wrong lengths: %v", err)
+	}
+}
+
+func replaceIn(t *testing.T, files fstest.MapFS, name, old, new string) {
+	t.Helper()
+	data := strings.Replace(string(files[name].Data), old, new, 1)
+	if data == string(files[name].Data) {
+		t.Fatalf("%s has no %q", name, old)
+	}
+	files[name].Data = []byte(data)
+}
+
+// A folder that is there already is never written over, nor written to without end.
+func TestSaveOverSomething(t *testing.T) {
+	f, err := Encode(tiny(Hybrid), bitmap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(t.TempDir(), "tiny")
+	folder := filepath.Join(base, FolderName(f.Digest))
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.Save(base, nil, nil); err == nil || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("saved over an empty folder: %v", err)
+	}
+	entries, err := os.ReadDir(base)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%d entries beside it, %v", len(entries), err)
 	}
 }
 

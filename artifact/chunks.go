@@ -48,7 +48,7 @@ func readChunks(data []byte, strings table) (chunks, error) {
 		return chunks{}, err
 	}
 	c := chunks{totalTerms: r.counts[1]}
-	if r.counts[0] > 1<<31-1 {
+	if r.counts[0] > maxCount {
 		return c, corrupt(r.file, "M4", "%d chunks", r.counts[0])
 	}
 	if c.records, err = r.array(r.counts[0], chunkSize); err != nil {
@@ -71,7 +71,7 @@ func readChunks(data []byte, strings table) (chunks, error) {
 			!spanOK(le.Uint32(rec[60:]), le.Uint32(rec[64:])),
 			!spanOK(le.Uint32(rec[68:]), le.Uint32(rec[72:])):
 			return c, corrupt(r.file, "C1", "chunk %d ends before it starts", i)
-		case le.Uint32(rec[76:]) > 1<<31-1 || c.terms(i) > 1<<31-1:
+		case le.Uint32(rec[76:]) > maxCount || c.terms(i) > maxCount:
 			return c, corrupt(r.file, "M4", "chunk %d is too long", i)
 		}
 	}
@@ -83,7 +83,7 @@ func readChunks(data []byte, strings table) (chunks, error) {
 
 // spanOK says if first to last is a span of pages or lines, or 0 to 0 for none.
 func spanOK(first, last uint32) bool {
-	return first <= last && last <= 1<<31-1 && (first > 0 || last == 0)
+	return first <= last && last <= maxCount && (first > 0 || last == 0)
 }
 
 // checkChunks checks C1 and C2 against the documents and the text.
@@ -91,6 +91,9 @@ func checkChunks(c chunks, d documents, text []byte) error {
 	const file = "chunks.bin"
 	for doc := range d.len() {
 		from, to := d.textEnd(doc-1), d.textEnd(doc)
+		if to < uint64(len(text)) && !utf8.RuneStart(text[to]) {
+			return corrupt("documents.bin", "D1", "the text of document %d ends inside a character", doc)
+		}
 		for i := int(d.chunkEnd(doc - 1)); i < int(d.chunkEnd(doc)); i++ {
 			switch {
 			case int(le.Uint32(c.record(i)[48:])) != doc:

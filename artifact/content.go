@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -100,7 +99,21 @@ func Encode(c *Content, bitmap BitmapWriter) (*Files, error) {
 		sections["vectors"] = quantizeVectors(c.Vectors, c.Model.Dimensions)
 		sections["selftest"] = writeSelftest(c.Probes, c.Model.Dimensions)
 	}
-	return encodeManifest(c, sections, len(infos))
+	files, err := encodeManifest(c, sections, len(infos))
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", c.Base, err)
+	}
+	// What the parser would refuse is not handed out.
+	a := &Artifact{Digest: files.Digest}
+	if a.Manifest, err = ParseManifest(files.ByName[manifestFile]); err == nil {
+		if err = a.parse(sections); err == nil {
+			err = a.Verify()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", c.Base, err)
+	}
+	return files, nil
 }
 
 // encodeManifest makes the manifest over the sections.
@@ -156,6 +169,14 @@ func (c *Content) check() error {
 	if c.Model == nil {
 		return nil
 	}
+	if d := c.Model.Dimensions; d < 1 || d > maxDimensions {
+		return fmt.Errorf("vectors of %d dimensions", d)
+	}
+	for _, p := range c.Probes {
+		if len(p.Vector) != c.Model.Dimensions {
+			return fmt.Errorf("probe %q: a vector of %d dimensions, not %d", p.Text, len(p.Vector), c.Model.Dimensions)
+		}
+	}
 	if len(c.Vectors) != c.chunks()*c.Model.Dimensions {
 		return fmt.Errorf("%d floats for %d vectors of %d dimensions", len(c.Vectors), c.chunks(), c.Model.Dimensions)
 	}
@@ -172,9 +193,6 @@ func (d *Document) check() error {
 		if !utf8.ValidString(s) {
 			return fmt.Errorf("not valid UTF-8: %.60q", s)
 		}
-	}
-	if _, err := time.Parse(time.DateOnly, d.Date); d.Date != "" && err != nil {
-		return fmt.Errorf("date %q is not YYYY-MM-DD", d.Date)
 	}
 	if !slices.IsSorted(d.Topics) || len(slices.Compact(slices.Clone(d.Topics))) != len(d.Topics) || slices.Contains(d.Topics, "") {
 		return fmt.Errorf("topics %q are empty, repeated or not sorted", d.Topics)

@@ -2,6 +2,9 @@ package artifact
 
 import (
 	"crypto/sha256"
+	"io/fs"
+	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -62,15 +65,29 @@ func (d documents) end32(i, at int) uint32 {
 	return le.Uint32(d.record(i)[at:])
 }
 
-func (d documents) topic(i uint32) uint32 { return le.Uint32(d.topics[4*i:]) }
+func (d documents) topic(i uint32) uint32 { return le.Uint32(d.topics[4*int(i):]) }
+
+// localPath reports whether p is a path below a folder: slash-separated, without empty, . and .. elements and NUL.
+func localPath(p string) bool {
+	return p != "." && fs.ValidPath(p) && !strings.ContainsRune(p, 0)
+}
+
+// dateOK reports whether a date is a day as YYYY-MM-DD, or empty.
+func dateOK(date string) bool {
+	_, err := time.Parse(time.DateOnly, date)
+	return date == "" || err == nil
+}
 
 // readDocuments checks what makes every later access safe, and D1 and D2.
-func readDocuments(data []byte, strings table, textSize uint64, chunks int) (documents, error) {
+func readDocuments(data []byte, texts table, textSize uint64, chunks int) (documents, error) {
 	r, err := openSection("documents", data, 2)
 	if err != nil {
 		return documents{}, err
 	}
 	var d documents
+	if r.counts[0] > maxCount || r.counts[1] > maxCount {
+		return d, corrupt(r.file, "M4", "%d documents with %d topics", r.counts[0], r.counts[1])
+	}
 	if d.records, err = r.array(r.counts[0], documentSize); err != nil {
 		return d, err
 	}
@@ -82,14 +99,14 @@ func readDocuments(data []byte, strings table, textSize uint64, chunks int) (doc
 	}
 	topics := uint32(len(d.topics) / 4)
 	for i := range topics {
-		if s := d.topic(i); s == 0 || !strings.has(s) {
+		if s := d.topic(i); s == 0 || !texts.has(s) {
 			return d, corrupt(r.file, "T1", "topic %d is string %d", i, s)
 		}
 	}
 	for i := range d.len() {
 		rec := d.record(i)
 		for at := 72; at < 96; at += 4 {
-			if !strings.has(le.Uint32(rec[at:])) {
+			if !texts.has(le.Uint32(rec[at:])) {
 				return d, corrupt(r.file, "T1", "document %d refers to string %d", i, le.Uint32(rec[at:]))
 			}
 		}
@@ -98,14 +115,16 @@ func readDocuments(data []byte, strings table, textSize uint64, chunks int) (doc
 			return d, corrupt(r.file, "S4", "document %d has verdict %d", i, le.Uint32(rec[96:]))
 		case !zero(rec[104:]):
 			return d, corrupt(r.file, "S1", "document %d has reserved bytes that are not zero", i)
-		case le.Uint64(rec[48:]) > MaxSection || le.Uint32(rec[100:]) > 1<<31-1:
+		case le.Uint64(rec[48:]) > MaxSection || le.Uint32(rec[100:]) > maxCount:
 			return d, corrupt(r.file, "M4", "document %d is too large", i)
 		case d.textEnd(i) < d.textEnd(i-1) || d.textEnd(i) > textSize,
 			d.chunkEnd(i) < d.chunkEnd(i-1) || int64(d.chunkEnd(i)) > int64(chunks),
 			d.topicEnd(i) < d.topicEnd(i-1) || d.topicEnd(i) > topics:
 			return d, corrupt(r.file, "D1", "document %d ends before it starts or outside", i)
-		case string(strings.at(int(le.Uint32(rec[72:])))) == "":
-			return d, corrupt(r.file, "D1", "document %d has no path", i)
+		case !localPath(string(texts.at(int(le.Uint32(rec[72:]))))):
+			return d, corrupt(r.file, "D1", "the path of document %d is not one below a folder", i)
+		case !dateOK(string(texts.at(int(le.Uint32(rec[88:]))))):
+			return d, corrupt(r.file, "D5", "the date of document %d is not a day as YYYY-MM-DD", i)
 		case i > 0 && le.Uint32(rec[72:]) <= le.Uint32(d.record(i - 1)[72:]):
 			return d, corrupt(r.file, "D1", "the path of document %d is not above the one before it", i)
 		}

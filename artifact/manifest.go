@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 
@@ -47,7 +48,7 @@ func (s Settings) Check() error {
 		return fmt.Errorf("chunk_overlap %d is not from 0 to chunk_size (%d)", s.ChunkOverlap, s.ChunkSize)
 	case s.TopK < 1 || s.TopK > 20:
 		return fmt.Errorf("top_k %d is not from 1 to 20", s.TopK)
-	case !(s.MinScore >= 0 && s.MinScore <= 1):
+	case !(s.MinScore >= 0 && s.MinScore <= 1) || math.Signbit(s.MinScore):
 		return fmt.Errorf("min_score %v is not from 0 to 1", s.MinScore)
 	case s.Mode == Keyword && s.MinScore != 0:
 		return fmt.Errorf("min_score %v is not 0, which keyword mode needs", s.MinScore)
@@ -107,11 +108,15 @@ func CheckBaseName(name string) error {
 
 // ParseManifest reads manifest.json (M1 to M4).
 func ParseManifest(data []byte) (*Manifest, error) {
-	var format struct {
-		Format string `json:"format"`
+	var head struct {
+		Format   string   `json:"format"`
+		Features []string `json:"features"`
 	}
-	if err := json.Unmarshal(data, &format); err == nil && format.Format != Format && format.Format != "" {
-		return nil, unsupported(manifestFile, "F4", "written as format %q, and this reader knows %q: use the larder that matches it, or bake again", format.Format, Format)
+	// What another format or a feature brings is no error of its own, but the reason to name.
+	if err := json.Unmarshal(data, &head); err == nil && head.Format != Format && head.Format != "" {
+		return nil, unsupported(manifestFile, "F4", "written as format %q, and this reader knows %q: use the larder that matches it, or bake again", head.Format, Format)
+	} else if err == nil && len(head.Features) > 0 {
+		return nil, unsupported(manifestFile, "F4", "needs features that this reader lacks: %q", head.Features)
 	}
 	var m Manifest
 	if err := strictjson.Unmarshal(data, &m); err != nil {
@@ -149,6 +154,8 @@ func (m *Manifest) check() error {
 		return bad("null in place of a list or an object")
 	case m.Builder < 1:
 		return bad("builder %d is not positive", m.Builder)
+	case m.Serial > 1<<53:
+		return bad("serial %d is above 2^53", m.Serial)
 	case CheckBaseName(m.Base) != nil:
 		return corrupt(manifestFile, "F3", "%v", CheckBaseName(m.Base))
 	case m.Settings.Check() != nil:

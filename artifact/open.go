@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"sort"
 	"sync"
@@ -68,7 +69,7 @@ func open(fsys fs.FS, dir, digest string) (*Artifact, error) {
 
 // ReadFile reads a file of at most limit bytes.
 func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
-	f, err := fsys.Open(name)
+	f, err := openRegular(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +79,21 @@ func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("%s: longer than %d bytes", name, limit)
+		return nil, corrupt(path.Base(name), "R1", "longer than %d bytes", limit)
 	}
 	return data, nil
+}
+
+// openRegular opens a file, but nothing that could block or never end, such as a pipe.
+func openRegular(fsys fs.FS, name string) (fs.File, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, corrupt(path.Base(name), "R2", "not a regular file")
+	}
+	return fsys.Open(name)
 }
 
 // readSections reads the sections in parallel and compares size and digest (R1).
@@ -100,7 +113,7 @@ func readSections(fsys fs.FS, dir string, list []Section) (map[string][]byte, er
 
 func readSection(fsys fs.FS, dir string, s Section) ([]byte, error) {
 	file := s.Name + ".bin"
-	f, err := fsys.Open(path.Join(dir, file))
+	f, err := openRegular(fsys, path.Join(dir, file))
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +126,13 @@ func readSection(fsys fs.FS, dir string, s Section) ([]byte, error) {
 	if info.Size() != s.Size {
 		return nil, corrupt(file, "R1", "%d bytes, not %d", info.Size(), s.Size)
 	}
+	if s.Size > math.MaxInt {
+		return nil, unsupported(file, "M4", "%d bytes are too many for this machine", s.Size)
+	}
 	data := make([]byte, s.Size)
-	if _, err := io.ReadFull(f, data); err != nil {
+	if _, err := io.ReadFull(f, data); errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return nil, corrupt(file, "R1", "it ends before its %d bytes", s.Size)
+	} else if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	sum := sha256.Sum256(data)

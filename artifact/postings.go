@@ -86,7 +86,7 @@ func readPostings(data []byte, terms, chunks int) (postings, error) {
 		largest := 0
 		for k := range p.df(i) {
 			f := entry.Freq(k)
-			if f == 0 || f > 1<<31-1 {
+			if f < 1 || f > maxCount { // negative where int has 32 bits
 				return p, corrupt(r.file, "P2", "term %d has the frequency %d", i, f)
 			}
 			largest = max(largest, f)

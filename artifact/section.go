@@ -9,6 +9,7 @@ import (
 const (
 	headerSize = 64
 	alignment  = 64
+	maxCount   = 1<<31 - 1 // of whatever is counted, but bytes (M4)
 )
 
 var le = binary.LittleEndian
@@ -168,6 +169,9 @@ func readTable(name, rule string, data []byte, empty bool) (table, error) {
 		return table{}, err
 	}
 	var t table
+	if r.counts[0] > maxCount {
+		return t, corrupt(r.file, "M4", "%d entries", r.counts[0])
+	}
 	if t.ends, err = r.array(r.counts[0], 8); err != nil {
 		return t, err
 	}

@@ -29,11 +29,8 @@ func FolderName(digest string) string { return digest[:12] }
 // true then.
 func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (folder string, existed bool, err error) {
 	folder = filepath.Join(dir, FolderName(f.Digest))
-	if old, err := os.ReadFile(filepath.Join(folder, manifestFile)); err == nil {
-		if !bytes.Equal(old, f.ByName[manifestFile]) {
-			return folder, false, fmt.Errorf("%s holds another artifact or a damaged one: move it away and bake again", folder)
-		}
-		return folder, true, nil
+	if existed, err = f.existing(folder); existed || err != nil {
+		return folder, existed, err
 	}
 	d, err := durable.CreateDir(folder)
 	if err != nil {
@@ -60,10 +57,25 @@ func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (
 		return folder, false, err
 	}
 	err = d.Commit()
-	if errors.Is(err, fs.ErrExist) {
-		return f.Save(dir, provenance, encoder) // another bake of the same content was first
+	if errors.Is(err, fs.ErrExist) { // another bake of the same content was first
+		existed, err = f.existing(folder)
 	}
-	return folder, false, err
+	return folder, existed, err
+}
+
+// existing reports whether folder is this artifact already. It is an error if it is something else.
+func (f *Files) existing(folder string) (bool, error) {
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	old, err := os.ReadFile(filepath.Join(folder, manifestFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err != nil || !bytes.Equal(old, f.ByName[manifestFile]) {
+		return false, fmt.Errorf("%s holds another artifact or a damaged one: move it away and bake again", folder)
+	}
+	return true, nil
 }
 
 // SetLatest makes digest the version that dir/latest names.

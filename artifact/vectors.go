@@ -127,8 +127,8 @@ func readVectors(data []byte, chunks, dimensions int) (*Vectors, error) {
 			}
 			largest = max(largest, c)
 		}
-		if largest != 127 && !(largest == 0 && v.Scale(i) == 0) {
-			return nil, corrupt(r.file, "V2", "the largest code of row %d is %d", i, largest)
+		if s := v.Scale(i); !(largest == 127 && s > 0 || largest == 0 && s == 0) {
+			return nil, corrupt(r.file, "V2", "the largest code of row %d is %d, its scale %v", i, largest, s)
 		}
 	}
 	return v, nil
