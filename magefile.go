@@ -33,10 +33,7 @@ func exe() string {
 
 // Bake turns content/ into artifacts in dist/, measures them, and answers one question from them.
 func Bake() error {
-	if err := Build(); err != nil {
-		return err
-	}
-	if err := run(nil, larder, "bake", "content", "-o", "dist", "--revision", revision()); err != nil {
+	if err := bakeContent(); err != nil {
 		return err
 	}
 	if err := run(nil, larder, "eval"); err != nil {
@@ -44,6 +41,13 @@ func Bake() error {
 	}
 	fmt.Println("How long until I get my money back?")
 	return run(nil, larder, "search", "How long until I get my money back?", "--base", "refunds")
+}
+
+func bakeContent() error {
+	if err := Build(); err != nil {
+		return err
+	}
+	return run(nil, larder, "bake", "content", "-o", "dist", "--revision", revision())
 }
 
 // Build makes bin/larder, with ONNX Runtime if a base in content/ needs it.
@@ -127,10 +131,7 @@ func builds() error {
 
 // Eval measures the sample bases and writes the results below evals/.
 func Eval() error {
-	if err := Build(); err != nil {
-		return err
-	}
-	if err := run(nil, larder, "bake", "content", "-o", "dist"); err != nil {
+	if err := bakeContent(); err != nil {
 		return err
 	}
 	return run(nil, larder, "eval", "--write")
@@ -215,13 +216,13 @@ func Clean() error {
 	return os.RemoveAll("bin")
 }
 
-// revision is the commit that is checked out, "" without git.
+// revision is the commit that is checked out, marked if there are changes beside it; "" without git.
 func revision() string {
-	commit, err := exec.Command("git", "rev-parse", "HEAD").Output()
+	commit, err := output("git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty")
 	if err != nil {
-		return ""
+		fmt.Fprintln(os.Stderr, "no revision for provenance:", err)
 	}
-	return strings.TrimSpace(string(commit))
+	return commit
 }
 
 // describe names the version by git's tags, "dev" without.

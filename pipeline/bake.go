@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/larder/artifact"
-	"example.com/larder/internal/analyze"
 )
 
 // BakeOptions say what to bake and where to put it.
@@ -56,6 +55,9 @@ func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
 		{"verify", b.verify},
 		{"publish", b.publish},
 	} {
+		if err := ctx.Err(); err != nil {
+			return b.report, fmt.Errorf("bake %s: interrupted before stage %s: %w", o.Folder, stage.name, err)
+		}
 		start := time.Now()
 		if err := stage.run(ctx); err != nil {
 			return b.report, fmt.Errorf("bake %s: %w", o.Folder, err)
@@ -123,48 +125,6 @@ func (b *bake) readSettings() (s Settings, err error) {
 	return LoadSettings(b.root, cmp.Or(b.Name, filepath.Base(abs)))
 }
 
-func (b *bake) discover(context.Context) (err error) {
-	for _, d := range b.Documents {
-		b.sources = append(b.sources, Source{Path: d.Path, Size: int64(len(d.Text))})
-	}
-	if b.sources != nil {
-		return nil
-	}
-	b.sources, b.report.LeftOut, err = Discover(b.root, b.settings)
-	return err
-}
-
-func (b *bake) chunk(context.Context) error {
-	b.chunks = make([][]Chunk, len(b.documents))
-	for i, d := range b.documents {
-		if d.Verdict != OK {
-			continue
-		}
-		var err error
-		if b.chunks[i], err = chunkDocument(d, b.settings.ChunkSize, b.settings.ChunkOverlap, b.model.tokenizer); err != nil {
-			return fmt.Errorf("chunk %s: %w", b.sources[i].Path, err)
-		}
-		for _, c := range b.chunks[i] {
-			b.passages = append(b.passages, passage(d, c))
-			b.report.Tokens += c.Tokens
-		}
-	}
-	b.report.Chunks = len(b.passages)
-	if len(b.passages) == 0 {
-		return errNoText
-	}
-	return nil
-}
-
-// passage is what is embedded and indexed of a chunk: its context and its text.
-func passage(d *Document, c Chunk) string {
-	text := d.Text[c.Start:c.End]
-	if c.Context == "" {
-		return text
-	}
-	return c.Context + "\n" + text
-}
-
 func (b *bake) embed(ctx context.Context) (err error) {
 	if b.settings.Mode == string(artifact.Keyword) {
 		return nil
@@ -183,41 +143,4 @@ func (b *bake) embed(ctx context.Context) (err error) {
 		return err
 	}
 	return b.model.compareSample(b.passages, b.vectors)
-}
-
-func (b *bake) index(context.Context) error {
-	analyzer, err := analyze.New(b.settings.Languages)
-	if err != nil {
-		return err
-	}
-	terms, lengths := indexTerms(b.passages, analyzer)
-	b.report.Terms = len(terms)
-	b.content = &artifact.Content{
-		Base: b.settings.Name, Serial: b.settings.Serial,
-		Settings: artifact.Settings{
-			Mode: artifact.Mode(b.settings.Mode), ChunkSize: b.settings.ChunkSize, ChunkOverlap: b.settings.ChunkOverlap,
-			TopK: b.settings.TopK, MinScore: b.settings.MinScore,
-		},
-		Analyzer:  artifact.Analyzer{ID: analyzer.ID(), Languages: analyzer.Languages()},
-		Tokenizer: b.model.tokenizerDigest,
-		Boosts:    b.settings.Boosts,
-		Terms:     terms,
-		Vectors:   b.vectors,
-	}
-	if b.vectors != nil {
-		b.content.Model = b.model.manifest()
-		if b.content.Probes, err = b.model.probes(); err != nil {
-			return err
-		}
-	}
-	number := 0
-	for i, d := range b.documents {
-		doc := artifactDocument(b.sources[i], b.hashes[i], d)
-		for _, c := range b.chunks[i] {
-			doc.Chunks = append(doc.Chunks, artifactChunk(c, lengths[number]))
-			number++
-		}
-		b.content.Documents = append(b.content.Documents, doc)
-	}
-	return nil
 }

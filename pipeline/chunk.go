@@ -1,11 +1,49 @@
 package pipeline
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// chunk cuts all documents and makes the passages that are embedded and indexed.
+func (b *bake) chunk(ctx context.Context) error {
+	b.chunks = make([][]Chunk, len(b.documents))
+	for i, d := range b.documents {
+		if d.Verdict != OK {
+			continue
+		}
+		err := ctx.Err()
+		if err != nil {
+			return err
+		}
+		if b.chunks[i], err = chunkDocument(d, b.settings.ChunkSize, b.settings.ChunkOverlap, b.model.tokenizer); err != nil {
+			return fmt.Errorf("chunk %s: %w", b.sources[i].Path, err)
+		}
+		for _, c := range b.chunks[i] {
+			b.passages = append(b.passages, passage(d, c))
+			b.report.Tokens += c.Tokens
+		}
+		b.report.Documents[i].Chunks = len(b.chunks[i])
+	}
+	b.report.Chunks = len(b.passages)
+	if len(b.passages) == 0 {
+		return errNoText
+	}
+	return nil
+}
+
+// passage is what is embedded and indexed of a chunk: its context and its text.
+func passage(d *Document, c Chunk) string {
+	text := d.Text[c.Start:c.End]
+	if c.Context == "" {
+		return text
+	}
+	return c.Context + "\n" + text
+}
 
 // A span is a token's bytes in a text. Tokens of one character have the same bytes, such as those of 한.
 type span struct {

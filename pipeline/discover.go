@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,21 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 )
+
+// discover is the first stage that sees documents.
+func (b *bake) discover(context.Context) (err error) {
+	for _, d := range b.Documents {
+		b.sources = append(b.sources, Source{Path: d.Path, Size: int64(len(d.Text))})
+	}
+	if b.sources != nil {
+		return nil
+	}
+	b.sources, b.report.LeftOut, err = Discover(b.root, b.settings)
+	if !b.KeepGoing {
+		b.report.Unmatched = b.settings.Unmatched(b.sources)
+	}
+	return err
+}
 
 // A Source is a document's file.
 type Source struct {
@@ -212,37 +228,36 @@ func shownExtension(base string) string {
 	return ext
 }
 
-// ReadSource reads a document's file, which must be at most limit bytes.
+// ReadSource reads a document's file, which must be at most limit bytes. Errors do not repeat its name.
 func ReadSource(root *os.Root, src Source, limit int64) ([]byte, error) {
-	where := filepath.Join(root.Name(), filepath.FromSlash(src.Name))
 	name := filepath.FromSlash(src.Name)
 	info, err := root.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, cause(err))
+		return nil, cause(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: no longer a regular file", where)
+		return nil, errors.New("no longer a regular file")
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", where, cause(err))
+		return nil, cause(err)
 	}
 	defer f.Close()
 	if info.Size() > limit {
-		return nil, tooLarge(where, limit)
+		return nil, tooLarge(limit)
 	}
 	data := make([]byte, 0, info.Size()+1) // room to see the end of the file
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		if int64(len(data)) > limit {
-			return nil, tooLarge(where, limit)
+			return nil, tooLarge(limit)
 		}
 		if err == io.EOF {
 			return data, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+			return nil, cause(err)
 		}
 		data = slices.Grow(data, 1)
 	}
@@ -256,6 +271,6 @@ func cause(err error) error {
 	return err
 }
 
-func tooLarge(where string, limit int64) error {
-	return fmt.Errorf("%s: larger than the limit of %d bytes; split the document", where, limit)
+func tooLarge(limit int64) error {
+	return fmt.Errorf("larger than the limit of %d bytes; split the document", limit)
 }

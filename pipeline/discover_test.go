@@ -198,10 +198,13 @@ func TestReadSource(t *testing.T) {
 	}
 	for _, limit := range []int64{0, 7} {
 		_, err := ReadSource(root, src, limit)
-		wantError(t, "limit", err, filepath.Join(root.Name(), "12345.md"), fmt.Sprintf("limit of %d bytes", limit))
+		wantError(t, "limit", err, fmt.Sprintf("limit of %d bytes", limit))
+		if strings.Contains(err.Error(), root.Name()) { // it goes into the report and the artifact
+			t.Errorf("%v names the folder", err)
+		}
 	}
 	_, err := ReadSource(root, Source{Name: "gone.md"}, 100)
-	wantError(t, "missing", err, filepath.Join(root.Name(), "gone.md"))
+	wantError(t, "missing", err, "no such file")
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v is not ErrNotExist", err)
 	}

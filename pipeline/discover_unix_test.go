@@ -56,7 +56,7 @@ func TestDiscoverLinks(t *testing.T) {
 
 	// A file that became a link after it was found is not read, nor is one behind a folder that did.
 	_, err = ReadSource(root, Source{Path: "out.md", Name: "out.md"}, 100)
-	wantError(t, "a link", err, filepath.Join(root.Name(), "out.md"), "regular file")
+	wantError(t, "a link", err, "regular file")
 	if data, err := ReadSource(root, Source{Path: "out/secret.md", Name: "out/secret.md"}, 100); err == nil {
 		t.Errorf("read %q outside of the root", data)
 	}

@@ -56,8 +56,9 @@ func (b *bake) parseOne(ctx context.Context, i int, engine PDFEngine) error {
 		return nil
 	}
 	data, err := ReadSource(b.root, source, maxFile)
-	if err != nil {
-		return err
+	if err != nil { // it counts as a document that can't be read, which the skip list may name
+		b.documents[i] = &Document{Verdict: Failed, Reason: err.Error(), Size: int(source.Size), Meta: source.Meta}
+		return nil
 	}
 	d := Parse(ctx, source.Path, data, ParseOptions{PDF: engine})
 	if err := ctx.Err(); err != nil {

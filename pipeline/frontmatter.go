@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -74,9 +75,16 @@ func parseFrontMatter(text []byte) (meta Meta, body int, problem string) {
 	}
 	meta, wrong := metaOf(fields)
 	if problems = append(problems, wrong...); len(problems) > 0 {
+		slices.SortStableFunc(problems, func(a, b string) int { return cmp.Compare(lineOf(a), lineOf(b)) })
 		return Meta{}, body, "front matter: " + strings.Join(problems, "; ")
 	}
 	return meta, body, ""
+}
+
+// lineOf returns the line that a problem begins with, 0 if it names none.
+func lineOf(problem string) (line int) {
+	fmt.Sscanf(problem, "line %d:", &line)
+	return line
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)

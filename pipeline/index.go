@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,44 @@ import (
 	"example.com/larder/artifact"
 	"example.com/larder/internal/analyze"
 )
+
+// index makes the content of the artifact.
+func (b *bake) index(context.Context) error {
+	analyzer, err := analyze.New(b.settings.Languages)
+	if err != nil {
+		return err
+	}
+	terms, lengths := indexTerms(b.passages, analyzer)
+	b.report.Terms = len(terms)
+	b.content = &artifact.Content{
+		Base: b.settings.Name, Serial: b.settings.Serial,
+		Settings: artifact.Settings{
+			Mode: artifact.Mode(b.settings.Mode), ChunkSize: b.settings.ChunkSize, ChunkOverlap: b.settings.ChunkOverlap,
+			TopK: b.settings.TopK, MinScore: b.settings.MinScore,
+		},
+		Analyzer:  artifact.Analyzer{ID: analyzer.ID(), Languages: analyzer.Languages()},
+		Tokenizer: b.model.tokenizerDigest,
+		Boosts:    b.settings.Boosts,
+		Terms:     terms,
+		Vectors:   b.vectors,
+	}
+	if b.vectors != nil {
+		b.content.Model = b.model.manifest()
+		if b.content.Probes, err = b.model.probes(); err != nil {
+			return err
+		}
+	}
+	number := 0
+	for i, d := range b.documents {
+		doc := artifactDocument(b.sources[i], b.hashes[i], d)
+		for _, c := range b.chunks[i] {
+			doc.Chunks = append(doc.Chunks, artifactChunk(c, lengths[number]))
+			number++
+		}
+		b.content.Documents = append(b.content.Documents, doc)
+	}
+	return nil
+}
 
 // indexTerms finds the terms of every passage, which its chunk's number names, and counts each passage's terms.
 func indexTerms(passages []string, a *analyze.Analyzer) (terms []artifact.Term, lengths []int) {

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -12,6 +14,7 @@ type Report struct {
 	Settings  Settings
 	Documents []DocumentReport // in the order of their paths
 	LeftOut   []LeftOut        // files that are no documents
+	Unmatched []string         // settings whose glob matches no document
 	Chunks    int
 	Tokens    int // of all chunks
 	Terms     int
@@ -32,7 +35,7 @@ type DocumentReport struct {
 	Reason  string
 	Pages   int
 	Chunks  int
-	LeftOut map[string]int
+	LeftOut map[string]int // what was left out inside it, by reason
 }
 
 // A Stage is a part of a bake and how long it took.
@@ -50,6 +53,19 @@ func (r *Report) Verdicts() map[string]int {
 	return n
 }
 
+// leftOutInside counts what was left out inside documents, by reason.
+func (r *Report) leftOutInside() map[string]int {
+	n := map[string]int{}
+	for _, d := range r.Documents {
+		for reason, count := range d.LeftOut {
+			if count > 0 {
+				n[reason] += count
+			}
+		}
+	}
+	return n
+}
+
 // Write prints the report: what a person wants to know of a bake, and every document that is not simply ok.
 func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d tokens, %d terms, mode %s\n", r.Settings.Name, len(r.Documents), r.Chunks, r.Tokens, r.Terms, r.Settings.Mode)
@@ -60,6 +76,13 @@ func (r *Report) Write(w io.Writer) {
 	}
 	for _, l := range r.LeftOut {
 		fmt.Fprintf(w, "  left out  %s: %s\n", l.Path, l.Reason)
+	}
+	for _, setting := range r.Unmatched {
+		fmt.Fprintf(w, "  warning   base.yaml: %s matches no document\n", setting)
+	}
+	inside := r.leftOutInside()
+	for _, reason := range slices.Sorted(maps.Keys(inside)) {
+		fmt.Fprintf(w, "  not read  %s: %d\n", reason, inside[reason])
 	}
 	if r.Settings.Mode != "keyword" {
 		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, r.Settings.Model, r.Embedded, r.Chunks-r.Embedded)

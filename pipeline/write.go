@@ -1,12 +1,16 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +77,11 @@ func (b *bake) write(context.Context) (err error) {
 	}
 	b.folder, b.report.Unchanged, err = b.files.Save(base, provenance, bundled)
 	b.report.Artifact = b.folder
+	if err == nil && b.report.Unchanged && bundled != nil {
+		if _, err := os.Stat(filepath.Join(b.folder, models.CardFile)); err != nil {
+			return fmt.Errorf("%s is there without its encoder, and a version never changes: move it away, or bake into another shelf", b.folder)
+		}
+	}
 	return err
 }
 
@@ -80,7 +89,12 @@ func (b *bake) write(context.Context) (err error) {
 func saveEncoder(shelf, digest string, files map[string][]byte) error {
 	folder := filepath.Join(shelf, artifact.FolderName(digest))
 	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil {
-		return nil // reading it back checks it
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if found, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !bytes.Equal(found, files[name]) {
+				return fmt.Errorf("the encoder in %s is damaged: %s differs; move that folder away and bake again", folder, name)
+			}
+		}
+		return nil
 	}
 	var list []namedFile
 	for _, name := range []string{models.VocabFile, models.WeightsFile, models.CardFile} {
@@ -111,13 +125,14 @@ func (b *bake) provenance() ([]byte, error) {
 		Embedder  string            `json:"embedder"`
 		Versions  map[string]string `json:"versions"`
 		PDFEngine string            `json:"pdf_engine"`
-		Documents map[string]int    `json:"documents"` // by verdict
-		LeftOut   []LeftOut         `json:"left_out"`
+		Documents map[string]int    `json:"documents"`       // by verdict
+		LeftOut   []LeftOut         `json:"left_out"`        // files that are no documents
+		Inside    map[string]int    `json:"left_out_inside"` // parts of documents, by reason
 		Chunks    int               `json:"chunks"`
 		Tokens    int               `json:"tokens"`
 	}{
 		Generator: "larder " + b.Version, Revision: b.Revision, Embedder: "none", Versions: map[string]string{},
-		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut,
+		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut, Inside: b.report.leftOutInside(),
 		Chunks: b.report.Chunks, Tokens: b.report.Tokens,
 	}
 	if p.LeftOut == nil {

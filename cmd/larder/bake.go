@@ -68,7 +68,11 @@ func (c *bakeCommand) Run(e *environment) error {
 		return err
 	}
 	var errs []error
-	for _, folder := range folders {
+	for i, folder := range folders {
+		if e.Err() != nil {
+			errs = append(errs, fmt.Errorf("interrupted, and not baked: %s", strings.Join(folders[i:], ", ")))
+			break
+		}
 		report, err := pipeline.Bake(e, pipeline.BakeOptions{
 			Folder: folder, Shelf: c.Output, Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
 			Version: version, Revision: c.Revision,
@@ -77,9 +81,6 @@ func (c *bakeCommand) Run(e *environment) error {
 			report.Write(e.out)
 		}
 		errs = append(errs, err)
-		if e.Err() != nil {
-			break // interrupted
-		}
 	}
 	return errors.Join(errs...)
 }
