@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +26,8 @@ type frontField struct {
 	list []frontField
 }
 
-// frontKeys are the keys that mean something here. Others are other tools' and are passed over.
+// frontKeys are the keys that mean something here. Others are other tools' and are passed over, but for slips of
+// draft, which would publish what is not to be published.
 var frontKeys = []string{"title", "content_type", "topics", "tags", "unit_id", "date", "draft"}
 
 // cutFrontMatter finds front matter: it starts with the text's first line, which holds three or more
@@ -121,7 +123,7 @@ func yamlFields(format frontmatter.Format, raw []byte) (map[string]frontField, [
 	var problems []string
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if !slices.Contains(frontKeys, key.Value) {
+		if !slices.Contains(frontKeys, key.Value) && !slipOfDraft(key.Value) {
 			continue
 		}
 		if first, ok := fields[key.Value]; ok {
@@ -197,8 +199,8 @@ func tomlFields(format frontmatter.Format, raw []byte) (map[string]frontField, [
 		return nil, []string{"not valid TOML" + where}
 	}
 	fields := map[string]frontField{}
-	for _, key := range frontKeys {
-		if value, ok := values[key]; ok {
+	for key, value := range values {
+		if slices.Contains(frontKeys, key) || slipOfDraft(key) {
 			field := tomlField(value)
 			field.line = tomlKeyLine(raw, key)
 			fields[key] = field
@@ -290,9 +292,19 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 			m.Draft = f.text == "true"
 		}
 	}
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if slipOfDraft(key) {
+			wrong(key, "is unknown; did you mean draft?")
+		}
+	}
 	slices.Sort(m.Topics)
 	m.Topics = slices.Compact(m.Topics)
 	return m, problems
+}
+
+// slipOfDraft tells whether a key was most likely meant to be draft.
+func slipOfDraft(key string) bool {
+	return key != "draft" && len(key) <= len("drafts") && editDistance(strings.ToLower(key), "draft") <= 1
 }
 
 // topicsOf returns the topics of a list, or of a text with commas between them.

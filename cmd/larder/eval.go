@@ -209,6 +209,13 @@ func (c *evalCommand) Run(e *environment) error {
 			return usageError{fmt.Errorf("there is no %s.yaml in %s: it has %s", b, c.Questions, strings.Join(names, ", "))}
 		}
 	}
+	if onShelf, err := basesOn(c.Shelf); err == nil && len(c.Bases) == 0 {
+		for _, base := range onShelf {
+			if !slices.Contains(names, base) {
+				fmt.Fprintf(e.err, "larder: %s is not measured: there is no %s\n", base, filepath.Join(c.Questions, base+".yaml"))
+			}
+		}
+	}
 	var errs []error
 	for _, name := range names {
 		if len(c.Bases) == 0 || slices.Contains(c.Bases, name) {
