@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -151,9 +152,15 @@ func (e *Encoder) Tokenizer() *wordpiece.Tokenizer { return e.tokenizer }
 // EncodeQuery writes the vector of a query, of length 1, into dst, which has Dimensions elements.
 // cut says that the query, with its prefix, had more than the card's MaxTokens, and was encoded up to there.
 func (e *Encoder) EncodeQuery(dst []float32, text string) (cut bool, err error) {
+	return e.EncodeQueryContext(context.Background(), dst, text)
+}
+
+// EncodeQueryContext does what EncodeQuery does, and stops with the context's error when ctx ends; dst is then
+// undefined.
+func (e *Encoder) EncodeQueryContext(ctx context.Context, dst []float32, text string) (cut bool, err error) {
 	s := e.space()
 	defer e.spaces.Put(s)
-	return e.encode(s, dst, e.card.QueryPrefix, text)
+	return e.encode(ctx, s, dst, e.card.QueryPrefix, text)
 }
 
 // EncodePassage writes the vector of a passage, of length 1, into dst, which has Dimensions elements.
@@ -162,8 +169,8 @@ func (e *Encoder) EncodeQuery(dst []float32, text string) (cut bool, err error) 
 func (e *Encoder) EncodePassage(dst []float32, text string) error {
 	s := e.space()
 	defer e.spaces.Put(s)
-	prefix := e.card.PassagePrefix
-	if cut, err := e.encode(s, dst, prefix, text); err != nil || !cut {
+	ctx, prefix := context.Background(), e.card.PassagePrefix
+	if cut, err := e.encode(ctx, s, dst, prefix, text); err != nil || !cut {
 		return err
 	}
 	if cap(s.window) < len(dst) {
@@ -172,7 +179,7 @@ func (e *Encoder) EncodePassage(dst []float32, text string) error {
 	window := s.window[:len(dst)]
 	clear(dst)
 	for _, w := range Windows(e.tokenizer, prefix, text, e.card.MaxTokens) {
-		cut, err := e.encode(s, window, prefix, w.Text)
+		cut, err := e.encode(ctx, s, window, prefix, w.Text)
 		if err != nil {
 			return err
 		}
@@ -197,7 +204,7 @@ func (e *Encoder) space() *space {
 }
 
 // encode writes the vector of prefix and text, cut at MaxTokens, into dst.
-func (e *Encoder) encode(s *space, dst []float32, prefix, text string) (cut bool, err error) {
+func (e *Encoder) encode(ctx context.Context, s *space, dst []float32, prefix, text string) (cut bool, err error) {
 	if prefix != "" {
 		text = prefix + text
 	}
@@ -212,5 +219,5 @@ func (e *Encoder) encode(s *space, dst []float32, prefix, text string) (cut bool
 		s.ids = append(s.ids, t.ID)
 	}
 	s.ids = append(s.ids, e.tokenizer.SEP())
-	return cut, e.network.Encode(dst, s.ids)
+	return cut, e.network.EncodeContext(ctx, dst, s.ids)
 }

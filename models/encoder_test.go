@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -183,6 +184,23 @@ func TestEncodeQuery(t *testing.T) {
 	}
 	if _, err := plain.EncodeQuery(v[:31], "x"); err == nil {
 		t.Error("a vector of 31 elements is accepted")
+	}
+}
+
+func TestEncodeQueryContext(t *testing.T) {
+	e := prefixed(t)
+	want := query(t, e, "return policy")
+	v := make([]float32, e.Dimensions())
+	ctx, cancel := context.WithCancel(t.Context())
+	if cut, err := e.EncodeQueryContext(ctx, v, "return policy"); cut || err != nil || !slices.Equal(v, want) {
+		t.Errorf("cut %v, error %v, or another vector than without a context", cut, err)
+	}
+	cancel()
+	if _, err := e.EncodeQueryContext(ctx, v, "return policy"); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if !slices.Equal(query(t, e, "return policy"), want) {
+		t.Error("another vector after a stop")
 	}
 }
 

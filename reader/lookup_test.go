@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -208,23 +206,4 @@ func TestTool(t *testing.T) {
 			t.Errorf("tool\n%s, want\n%s", got, c.want)
 		}
 	}
-}
-
-// The note is the seed's word for word.
-func TestToolNoteIsTheSeeds(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "shared", "seeds", "000_*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Skip("../shared is not there")
-	}
-	seed, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	ascii := strings.NewReplacer("“", `"`, "”", `"`, "’", "'").Replace(string(seed))
-	for _, want := range []string{`"` + note + `"`, `"What to look up. Use the caller's own words."`, "name defaults to look_up"} {
-		if !strings.Contains(ascii, want) {
-			t.Errorf("the seed doesn't say %s", want)
-		}
-	}
-	t.Log("1 seed compared")
 }

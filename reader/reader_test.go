@@ -2,6 +2,7 @@ package reader
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -256,17 +257,29 @@ func TestOpenRefusesContent(t *testing.T) {
 
 // Opening tries the first probe; Verify all of them, and the rules that opening leaves out.
 func TestVerify(t *testing.T) {
-	for name, change := range map[string]func(c *artifact.Content){
-		"E2": func(c *artifact.Content) { c.Probes[1].Vector = c.Probes[0].Vector },
-		"P3": func(c *artifact.Content) { c.Documents[0].Chunks[0].Terms++ },
+	for name, change := range map[string]func(s shelf.Shelf, folder string){
+		"E2": nil,
+		"P3": func(s shelf.Shelf, folder string) { // one chunk longer, another shorter, which the writer would not do
+			const header, record, length = 64, 96, 80 // of chunks.bin
+			data := s.MapFS[folder+"/chunks.bin"].Data
+			data[header+length]++
+			data[header+record+length]--
+			reseal(t, s, folder)
+		},
 	} {
 		base := shop(Hybrid)
-		base.Change = change
+		if name == "E2" {
+			base.Change = func(c *artifact.Content) { c.Probes[1].Vector = c.Probes[0].Vector }
+		}
+		s := mustShelf(t, base)
+		if change != nil {
+			change(s, s.Folder("shop"))
+		}
 		dir := t.TempDir()
-		if err := mustShelf(t, base).Save(dir); err != nil {
+		if err := s.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		dir = filepath.Join(dir, "shop")
+		dir = filepath.Join(dir, filepath.FromSlash(s.Folder("shop")))
 		if _, err := OpenDir(dir, Options{}); err != nil {
 			t.Errorf("%s: opening says %v", name, err)
 		}
@@ -274,6 +287,26 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// reseal makes manifest and seal fit sections that have been changed. The file latest is left as it is.
+func reseal(t testing.TB, s shelf.Shelf, folder string) {
+	t.Helper()
+	m, err := artifact.ParseManifest(s.MapFS[folder+"/manifest.json"].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Sections {
+		data := s.MapFS[folder+"/"+m.Sections[i].Name+".bin"].Data
+		m.Sections[i].Size, m.Sections[i].SHA256 = int64(len(data)), artifact.Digest(data)
+	}
+	data, err := m.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.MapFS[folder+"/manifest.json"].Data = data
+	s.MapFS[folder+"/seal"].Data = fmt.Appendf(nil, "%s\nmanifest %s\nprovenance %s\n", artifact.Format,
+		artifact.Digest(data), artifact.Digest(s.MapFS[folder+"/provenance.json"].Data))
 }
 
 // Two open bases share their encoder.

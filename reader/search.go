@@ -163,7 +163,7 @@ func (b *Base) search(ctx context.Context, p *plan) (*Results, error) {
 	s := b.scratch.Get().(*scratch)
 	defer b.scratch.Put(s)
 	if p.Mode != Keyword {
-		if r.Cut, err = b.encode(s, p.Text); err != nil {
+		if r.Cut, err = b.encode(ctx, s, p.Text); err != nil {
 			return nil, err
 		}
 	}
@@ -318,8 +318,8 @@ func stopped(ctx context.Context, i int) error {
 }
 
 // encode makes the query's vector and says whether the text was cut.
-func (b *Base) encode(s *scratch, text string) (cut bool, err error) {
-	if cut, err = b.encoder.EncodeQuery(s.vector, text); err != nil {
+func (b *Base) encode(ctx context.Context, s *scratch, text string) (cut bool, err error) {
+	if cut, err = b.encoder.EncodeQueryContext(ctx, s.vector, text); err != nil {
 		return cut, err
 	}
 	b.quantize(s)

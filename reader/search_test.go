@@ -365,15 +365,18 @@ func rule(chunks, dimensions int) shelf.Base {
 		for i := range chunks {
 			start := text.Len()
 			text.WriteString("apple")
-			d.Chunks = append(d.Chunks, artifact.Chunk{Start: start, End: text.Len(), Terms: 1 + i%7})
+			d.Chunks = append(d.Chunks, artifact.Chunk{Start: start, End: text.Len(), Terms: 1 + i%3 + i%7})
 		}
 		d.Text = text.String()
 		c.Documents = []artifact.Document{d}
-		term := artifact.Term{Text: "appl"}
+		c.Terms = []artifact.Term{{Text: "appl"}, {Text: "pear"}} // the second makes the chunks' lengths differ
 		for i := range chunks {
-			term.Chunks, term.Freqs = append(term.Chunks, uint32(i)), append(term.Freqs, uint32(1+i%3))
+			for k, freq := range []int{1 + i%3, i % 7} {
+				if t := &c.Terms[k]; freq > 0 {
+					t.Chunks, t.Freqs = append(t.Chunks, uint32(i)), append(t.Freqs, uint32(freq))
+				}
+			}
 		}
-		c.Terms = []artifact.Term{term}
 	}
 	b.Change = c
 	for i := range chunks {
@@ -394,7 +397,8 @@ func unit(r *rand.Rand, v []float32) {
 	}
 }
 
-// The context is asked once before anything, and then every 4,096 chunks, in both sides.
+// The context is asked once before anything, then while the query is encoded, and then every 4,096 chunks, in both
+// sides.
 func TestDeadlineIsPolled(t *testing.T) {
 	const chunks = 5*checkEvery + 10
 	b := openBase(t, rule(chunks, 8))
@@ -402,7 +406,13 @@ func TestDeadlineIsPolled(t *testing.T) {
 	for _, mode := range []artifact.Mode{Meaning, Keyword, Hybrid} {
 		before[mode] = search(t, b, Query{Text: "apple", Mode: mode})
 	}
-	for mode, least := range map[artifact.Mode]int{Meaning: 1 + 6, Keyword: 1 + 6 + 6, Hybrid: 1 + 6 + 6 + 6} {
+	encoding := &countdown{Context: t.Context()}
+	if _, err := b.encoder.EncodeQueryContext(encoding, make([]float32, 8), "apple"); err != nil || encoding.asked < 5 {
+		t.Fatalf("encoding asks %d times: %v", encoding.asked, err)
+	}
+	for mode, least := range map[artifact.Mode]int{
+		Meaning: 1 + encoding.asked + 6, Keyword: 1 + 6 + 6, Hybrid: 1 + encoding.asked + 6 + 6 + 6,
+	} {
 		never := &countdown{Context: t.Context()}
 		if _, err := b.Search(never, Query{Text: "apple", Mode: mode}); err != nil || never.asked < least || never.asked > least+3 {
 			t.Errorf("%s: asked %d times, want %d; %v", mode, never.asked, least, err)

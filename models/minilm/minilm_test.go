@@ -2,7 +2,9 @@ package minilm
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -277,6 +279,61 @@ func TestNotFinite(t *testing.T) {
 	e := parse(t, write(t, tiny, tensors))
 	if err := e.Encode(make([]float32, 32), []int32{1, 2, 3}); err == nil || !strings.Contains(err.Error(), "not finite") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A countdown is a context that ends when it is asked for the n-th time, n being ends; 0 is never.
+type countdown struct {
+	context.Context
+	ends, asked int
+}
+
+func (c *countdown) Err() error {
+	c.asked++
+	if c.ends > 0 && c.asked >= c.ends {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// TestEncodeContext ends the context at every look at it.
+func TestEncodeContext(t *testing.T) {
+	e := parse(t, write(t, tiny, synthetic(tiny)))
+	v := make([]float32, tiny.Hidden)
+	for _, tokens := range []int{1, 12, 40} {
+		ids := someIDs(tiny, tokens)
+		want := encode(t, e, ids)
+		never := &countdown{Context: t.Context()}
+		if err := e.EncodeContext(never, v, ids); err != nil || !slices.Equal(v, want) {
+			t.Errorf("%d ids: %v, or another vector than without a context", tokens, err)
+		}
+		per := func(rows int) int { return (rows + pollRows - 1) / pollRows }
+		looks := tiny.Layers * (per(3*tiny.Hidden) + 2*per(tiny.Hidden) + per(tiny.Intermediate) + (tiny.Heads+1)*per(tokens))
+		if never.asked != looks {
+			t.Errorf("%d ids: %d looks, want %d", tokens, never.asked, looks)
+		}
+		for n := 1; n <= looks; n++ {
+			c := &countdown{Context: t.Context(), ends: n}
+			if err := e.EncodeContext(c, v, ids); !errors.Is(err, context.DeadlineExceeded) || c.asked != n {
+				t.Errorf("%d ids: ended at look %d, looked %d times: %v", tokens, n, c.asked, err)
+			}
+			if n%7 == 0 && !slices.Equal(encode(t, e, ids), want) {
+				t.Errorf("%d ids: another vector after a stop at look %d", tokens, n)
+			}
+		}
+	}
+	c, cancel := context.WithCancel(t.Context())
+	ids := someIDs(tiny, 12)
+	if n := testing.AllocsPerRun(200, func() {
+		if err := e.EncodeContext(c, v, ids); err != nil {
+			t.Fatal(err)
+		}
+	}); n >= 1 {
+		t.Errorf("%v allocations an encoding", n)
+	}
+	cancel()
+	if err := e.EncodeContext(c, v, ids); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
 	}
 }
 

@@ -1,5 +1,7 @@
 package minilm
 
+import "context"
+
 // The product of activations and weights is where an encoder spends its time. Without vector
 // instructions, the fastest way found to add up products of bytes is to let one 64-bit multiplication
 // do three of them: the activations of three tokens lie in the lanes of a uint64, 21 bits each, and
@@ -23,11 +25,15 @@ type quantized struct {
 //
 // Each value is float32(float32(sum) * float32(scale of x * scale of row)) + bias, where sum is the exact
 // sum of (byte of x - zero of x) * (byte of row - 128).
-func (q *quantized) apply(m *linear, dst, in []float32) {
+// It stops with the context's error when ctx ends.
+func (q *quantized) apply(ctx context.Context, m *linear, dst, in []float32) error {
 	q.quantize(in, m.cols)
 	tokens := len(q.scales)
 	var sums [4][lanes]int32
 	for row := 0; row < m.rows; row += 4 {
+		if err := stopped(ctx, row); err != nil {
+			return err
+		}
 		rows := m.values[row*m.cols:][:4*m.cols]
 		for first := 0; first < tokens; first += lanes {
 			product(&sums, q.packed[first/lanes*m.cols:][:m.cols], rows)
@@ -41,6 +47,7 @@ func (q *quantized) apply(m *linear, dst, in []float32) {
 			}
 		}
 	}
+	return nil
 }
 
 // product adds up the products of packed activations and four rows of weights, as long as they are:
