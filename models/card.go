@@ -3,6 +3,7 @@ package models
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,15 +48,25 @@ type EncoderFile struct {
 // Limits of a card; what is above them is not an encoder's.
 const (
 	maxCard   = 1 << 16
-	maxFile   = 1 << 31
+	maxFile   = 1<<31 - 1 // what an int holds everywhere
 	maxPrefix = 256
 )
 
-// ParseCard reads a card. Unknown or repeated fields, missing ones, and any bytes but those that
+// ErrFormat says that a card is of a format that this package doesn't read.
+var ErrFormat = errors.New("encoder format is not supported")
+
+// ParseCard reads a card. One of another format is an [ErrFormat]. Unknown or repeated fields, missing ones, and any bytes but those that
 // Marshal gives are errors.
 func ParseCard(data []byte) (*Card, error) {
 	if len(data) > maxCard {
 		return nil, fmt.Errorf("%s has %d bytes, want %d or less", CardFile, len(data), maxCard)
+	}
+	var head struct {
+		Format string `json:"format"`
+	}
+	// What another format brings is no error of its own, but the reason to name.
+	if err := json.Unmarshal(data, &head); err == nil && head.Format != "" && head.Format != CardFormat {
+		return nil, fmt.Errorf("%s: %w", CardFile, errFormat(head.Format))
 	}
 	c := new(Card)
 	if err := strictjson.Unmarshal(data, c); err != nil {
@@ -83,7 +94,7 @@ func (c *Card) Digest() string { return digest(c.Marshal()) }
 // check says what is wrong with a card by itself.
 func (c *Card) check() error {
 	if c.Format != CardFormat {
-		return fmt.Errorf("format is %q, this program reads %q: prepare the encoder again", c.Format, CardFormat)
+		return errFormat(c.Format)
 	}
 	if err := checkName(c.Name); err != nil {
 		return err
@@ -122,6 +133,10 @@ func (c *Card) check() error {
 	return nil
 }
 
+func errFormat(format string) error {
+	return fmt.Errorf("%w: format is %q, this program reads %q: prepare the encoder again", ErrFormat, format, CardFormat)
+}
+
 // checkName says whether a model's name is one word of letters, digits, dots, hyphens and underscores.
 func checkName(name string) error {
 	for _, r := range name {
@@ -137,6 +152,7 @@ func checkName(name string) error {
 	return nil
 }
 
+// isDigest says whether s is a SHA-256 as 64 lower-case hexadecimal digits.
 func isDigest(s string) bool {
 	b, err := hex.DecodeString(s)
 	return err == nil && len(b) == sha256.Size && s == strings.ToLower(s)

@@ -3,6 +3,7 @@ package models_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,6 +70,26 @@ func TestParseCardErrors(t *testing.T) {
 		_, err := models.ParseCard([]byte(data))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.60q for %.60q: error %v, want %q", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+// A card of another format is named as such, whatever else is in it.
+func TestParseCardFormat(t *testing.T) {
+	good := string(testkit.Encoder(32)[models.CardFile].Data)
+	for name, c := range map[string]struct {
+		old, new string
+		format   bool
+	}{
+		"another format":                {"1-draft", "2", true},
+		"another format's field":        {`encoder/1-draft",`, `encoder/2", "normal": true,`, true},
+		"this format's unknown field":   {`1-draft",`, `1-draft", "normal": true,`, false},
+		"no format":                     {"larder-encoder/1-draft", "", true},
+		"a format that is not a string": {`"larder-encoder/1-draft"`, "1", false},
+	} {
+		_, err := models.ParseCard([]byte(strings.Replace(good, c.old, c.new, 1)))
+		if err == nil || errors.Is(err, models.ErrFormat) != c.format {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

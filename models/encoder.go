@@ -33,19 +33,20 @@ type space struct {
 }
 
 // Open reads the encoder in the folder dir of fsys, checks every byte of it against the digests, and
-// parses it. digest is the one that is wanted, or "" for any. Errors name the file; they wrap those
-// of fsys, fs.ErrNotExist included.
-func Open(fsys fs.FS, dir, digest string) (*Encoder, error) {
+// parses it. want is the digest of the encoder that is wanted, or "" for any. Errors name the file; they
+// wrap those of fsys, fs.ErrNotExist included, and [ErrFormat].
+func Open(fsys fs.FS, dir, want string) (*Encoder, error) {
 	data, err := readFile(fsys, path.Join(dir, CardFile), maxCard)
 	if err != nil {
 		return nil, fmt.Errorf("encoder: %w", err)
 	}
+	// A card's bytes are those of its one encoding, so this is Card.Digest.
+	if got := digest(data); want != "" && got != want {
+		return nil, fmt.Errorf("encoder in %s: %s: its digest is %s, want %s: prepare the encoder again or bake with this one", dir, CardFile, got, want)
+	}
 	card, err := ParseCard(data)
 	if err != nil {
 		return nil, fmt.Errorf("encoder in %s: %w", dir, err)
-	}
-	if digest != "" && card.Digest() != digest {
-		return nil, fmt.Errorf("encoder in %s: its digest is %s, want %s: prepare the encoder again or bake with this one", dir, card.Digest(), digest)
 	}
 	var contents [2][]byte
 	for i, f := range card.Files {
@@ -60,8 +61,14 @@ func Open(fsys fs.FS, dir, digest string) (*Encoder, error) {
 	return e, nil
 }
 
-// readFile reads a file of limit bytes or less. It allocates no more than the file is said to have.
+// readFile reads a file of limit bytes or less. It allocates no more than the file is said to have. What is not a
+// regular file is not opened: to open a pipe waits for its writer.
 func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	if info, err := fs.Stat(fsys, name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err

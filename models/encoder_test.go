@@ -160,6 +160,34 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// noOpen is a file system in which to open a certain file is to wait for ever.
+type noOpen struct {
+	fstest.MapFS
+	t    *testing.T
+	name string
+}
+
+func (f noOpen) Open(name string) (fs.File, error) {
+	if name == f.name {
+		f.t.Errorf("%s is opened", name)
+		return nil, fs.ErrInvalid
+	}
+	return f.MapFS.Open(name)
+}
+
+func TestOpenRefusesPipes(t *testing.T) {
+	for _, name := range []string{models.CardFile, models.VocabFile, models.WeightsFile} {
+		for _, mode := range []fs.FileMode{fs.ModeNamedPipe, fs.ModeDevice, fs.ModeDir} {
+			fsys := testkit.Encoder(8)
+			fsys[name].Mode |= mode
+			_, err := models.Open(noOpen{fsys, t, name}, ".", "")
+			if err == nil || !strings.Contains(err.Error(), name+" is not a regular file") {
+				t.Errorf("%s of mode %v: %v", name, mode, err)
+			}
+		}
+	}
+}
+
 func TestEncodeQuery(t *testing.T) {
 	e, plain := prefixed(t), open(t, testkit.Encoder(32))
 	if !slices.Equal(query(t, e, "return policy"), query(t, plain, "query: return policy")) {

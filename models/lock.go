@@ -6,7 +6,6 @@ package models
 import (
 	"bytes"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -319,7 +318,7 @@ func (c *checker) platforms(at string, found []string) {
 const maxSize = 16 << 30
 
 func (c *checker) pin(at string, p Pin) {
-	if b, err := hex.DecodeString(p.SHA256); err != nil || len(b) != 32 || strings.ToLower(p.SHA256) != p.SHA256 {
+	if !isDigest(p.SHA256) {
 		c.add(at+".sha256", "%q is not 64 lower-case hexadecimal digits", p.SHA256)
 	}
 	if p.Size < 1 || p.Size > maxSize {
