@@ -3,6 +3,7 @@ package reader
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 	"weak"
 
@@ -43,9 +44,10 @@ func selfTest(e *models.Encoder, probes []artifact.Probe) error {
 	vector := make([]float32, e.Dimensions())
 	for i, p := range probes {
 		if _, err := e.EncodeQuery(vector, p.Text); err != nil {
-			return fmt.Errorf("self-test: %w", err)
+			return fmt.Errorf("%w: selftest.bin: the encoder fails at probe %d: %w (rule E2)", artifact.ErrCorrupt, i, err)
 		}
-		if cos := dot(vector, p.Vector); !(cos >= selfTestCosine) {
+		// The encoder's vectors have length 1; a stored one need not. Of a zero vector, this is not a number.
+		if cos := dot(vector, p.Vector) / math.Sqrt(dot(p.Vector, p.Vector)); !(cos >= selfTestCosine) {
 			return fmt.Errorf("%w: selftest.bin: the encoder gives probe %d a cosine of %.4f, not %v or more (rule E2)", artifact.ErrCorrupt, i, cos, selfTestCosine)
 		}
 	}

@@ -104,8 +104,8 @@ func open(fsys fs.FS, folder, digest string, places []place, load loadEncoder, o
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	b.scratch.New = func() any { return newScratch(a) }
-	if m := a.Manifest.Model; m != nil {
-		if b.encoder, err = findEncoder(fsys, folder, places, load, m); err != nil {
+	if a.Manifest.Model != nil {
+		if b.encoder, err = findEncoder(fsys, folder, places, load, a.Manifest); err != nil {
 			return nil, err
 		}
 		if err := selfTest(b.encoder, a.Probes()[:1]); err != nil {
@@ -129,32 +129,48 @@ func openAnalyzer(want artifact.Analyzer) (*analyze.Analyzer, error) {
 // encoders holds each encoder once a process, for as long as a base uses it.
 var encoders = encoderCache{open: map[string]weakEncoder{}}
 
-func findEncoder(fsys fs.FS, folder string, places []place, load loadEncoder, m *artifact.Model) (*models.Encoder, error) {
+// findEncoder opens the encoder that the manifest names. One inside the artifact's folder is the only one that counts.
+func findEncoder(fsys fs.FS, folder string, places []place, load loadEncoder, m *artifact.Manifest) (*models.Encoder, error) {
+	digest := m.Model.Encoder
 	if _, err := fs.Stat(fsys, path.Join(folder, models.CardFile)); err == nil {
-		places = []place{{fsys, folder}}
-	} else {
-		for i := range places {
-			places[i].dir = path.Join(places[i].dir, artifact.FolderName(m.Encoder))
+		e, err := openEncoder(place{fsys, folder}, load, m)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the encoder inside the artifact is incomplete: copy the artifact again or bake again: %w", err)
 		}
+		return e, err
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for an encoder inside the artifact: %w", err)
 	}
 	for _, p := range places {
-		e, err := load(p.fsys, p.dir, m.Encoder)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		p.dir = path.Join(p.dir, artifact.FolderName(digest))
+		if e, err := openEncoder(p, load, m); !errors.Is(err, fs.ErrNotExist) {
+			return e, err
 		}
-		var unreadable *fs.PathError
-		if errors.As(err, &unreadable) {
-			return nil, err
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", artifact.ErrCorrupt, err)
-		}
-		if e.Dimensions() != m.Dimensions {
-			return nil, fmt.Errorf("%w: encoder of %d dimensions for vectors of %d", artifact.ErrCorrupt, e.Dimensions(), m.Dimensions)
-		}
-		return e, nil
 	}
-	return nil, fmt.Errorf("the encoder of %s is missing: copy the folder models/%s from the shelf that the artifact comes from, or bake with --bundle to have it inside: %w", m.Name, artifact.FolderName(m.Encoder), fs.ErrNotExist)
+	return nil, fmt.Errorf("the encoder of %s is missing: copy the folder models/%s from the shelf that the artifact comes from, or bake with --bundle to have it inside: %w", m.Model.Name, artifact.FolderName(digest), fs.ErrNotExist)
+}
+
+// openEncoder opens the encoder in a place and compares its card with the manifest.
+func openEncoder(p place, load loadEncoder, m *artifact.Manifest) (*models.Encoder, error) {
+	e, err := load(p.fsys, p.dir, m.Model.Encoder)
+	if unreadable := new(fs.PathError); errors.As(err, &unreadable) || errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if errors.Is(err, models.ErrFormat) {
+		return nil, fmt.Errorf("%w: %w", artifact.ErrUnsupported, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", artifact.ErrCorrupt, err)
+	}
+	c := e.Card()
+	card := artifact.Model{
+		Name: c.Name, Source: c.Source, Dimensions: c.Dimensions, MaxTokens: c.MaxTokens, Pooling: c.Pooling,
+		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Encoder: m.Model.Encoder,
+	}
+	if *m.Model != card || m.Tokenizer != c.Tokenizer {
+		return nil, fmt.Errorf("%w: manifest.json: model or tokenizer are not what the encoder's %s says (rule M5)", artifact.ErrCorrupt, models.CardFile)
+	}
+	return e, nil
 }
 
 // Manifest says what the base was baked with. It must not be changed.

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"example.com/larder/artifact"
+	"example.com/larder/internal/testkit"
 	"example.com/larder/internal/testkit/shelf"
 )
 
@@ -198,6 +199,21 @@ func TestOpenRefuses(t *testing.T) {
 			}
 			flip(s.MapFS[folder+"/vocab.txt"])
 		}, artifact.ErrCorrupt, "vocab.txt"},
+		{"a bundled encoder without weights", "", func(s shelf.Shelf) {
+			for _, name := range []string{"model.json", "vocab.txt"} {
+				s.MapFS[folder+"/"+name] = s.MapFS[encoder+"/"+name]
+			}
+		}, fs.ErrNotExist, "the encoder inside the artifact is incomplete: copy the artifact again or bake again"},
+		{"a bundled card that is a pipe", "", func(s shelf.Shelf) {
+			s.MapFS[folder+"/model.json"] = &fstest.MapFile{Mode: fs.ModeNamedPipe}
+		}, artifact.ErrCorrupt, "model.json is not a regular file"},
+		{"weights that are a pipe", "", func(s shelf.Shelf) {
+			s.MapFS[encoder+"/weights.bin"].Mode = fs.ModeNamedPipe
+		}, artifact.ErrCorrupt, "weights.bin is not a regular file"},
+		{"a flip in the card's format", "", func(s shelf.Shelf) {
+			f := s.MapFS[encoder+"/model.json"]
+			f.Data = []byte(strings.Replace(string(f.Data), "1-draft", "2-draft", 1))
+		}, artifact.ErrCorrupt, "its digest is"},
 	} {
 		s := whole.Copy()
 		if c.change != nil {
@@ -227,6 +243,69 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// An encoder of another format, which the artifact names, is not supported; a folder that can't be looked into is
+// not one without an encoder.
+func TestOpenRefusesEncoder(t *testing.T) {
+	base := shop(Hybrid)
+	base.Dimensions = 56 // no other base has these, so that the encoder is not open already
+	digest := ""
+	var format []byte
+	base.Change = func(c *artifact.Content) {
+		card := testkit.Encoder(base.Dimensions)["model.json"].Data
+		format = []byte(strings.Replace(string(card), "1-draft\",", "2\",\n  \"normal\": true,", 1))
+		digest = artifact.Digest(format)
+		c.Model.Encoder = digest
+	}
+	s := mustShelf(t, base)
+	s.MapFS["models/"+artifact.FolderName(digest)+"/model.json"].Data = format
+	if _, err := Open(s, "shop", Options{}); !errors.Is(err, artifact.ErrUnsupported) || errors.Is(err, artifact.ErrCorrupt) || !strings.Contains(err.Error(), `format is "larder-encoder/2"`) {
+		t.Errorf("another format: %v", err)
+	}
+	s = mustShelf(t, shop(Hybrid))
+	card := s.Folder("shop") + "/model.json"
+	if _, err := Open(noStat{s.MapFS, card}, "shop", Options{}); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "inside the artifact") {
+		t.Errorf("a folder that may not be looked into: %v", err)
+	}
+}
+
+// noStat is a file system in which a file may not be looked at.
+type noStat struct {
+	fstest.MapFS
+	name string
+}
+
+func (f noStat) Stat(name string) (fs.FileInfo, error) {
+	if name == f.name {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrPermission}
+	}
+	return f.MapFS.Stat(name)
+}
+
+// A stored probe counts by its direction, not its length.
+func TestSelfTestIsACosine(t *testing.T) {
+	for _, length := range []float32{1e-12, 0.5, 3, 1e12} {
+		base := shop(Hybrid)
+		base.Change = func(c *artifact.Content) {
+			for _, p := range c.Probes {
+				for i := range p.Vector {
+					p.Vector[i] *= length
+				}
+			}
+		}
+		openBase(t, base)
+		// Far from the encoder's vector, a long one has a large dot product, but no large cosine.
+		base.Change = func(c *artifact.Content) {
+			v := c.Probes[0].Vector
+			for i := range v {
+				v[i] = length * (v[i] + c.Probes[1].Vector[i])
+			}
+		}
+		if _, err := Open(mustShelf(t, base), "shop", Options{}); !errors.Is(err, artifact.ErrCorrupt) || !strings.Contains(err.Error(), "E2") {
+			t.Errorf("length %v: %v", length, err)
+		}
+	}
+}
+
 // What the writer may say and this reader can't do, or what doesn't fit together.
 func TestOpenRefusesContent(t *testing.T) {
 	for _, c := range []struct {
@@ -243,7 +322,19 @@ func TestOpenRefusesContent(t *testing.T) {
 			for i := range c.Probes {
 				c.Probes[i].Vector = c.Probes[i].Vector[:16]
 			}
-		}, artifact.ErrCorrupt, "encoder of 32 dimensions for vectors of 16"},
+		}, artifact.ErrCorrupt, "M5"},
+		{"a model's name", func(c *artifact.Content) { c.Model.Name = "another" }, artifact.ErrCorrupt, "M5"},
+		{"a model's source", func(c *artifact.Content) { c.Model.Source = strings.Repeat("0", 64) }, artifact.ErrCorrupt, "M5"},
+		{"a query prefix", func(c *artifact.Content) { c.Model.QueryPrefix = "query: " }, artifact.ErrCorrupt, "M5"},
+		{"a passage prefix", func(c *artifact.Content) { c.Model.PassagePrefix = "passage: " }, artifact.ErrCorrupt, "M5"},
+		{"tokens", func(c *artifact.Content) { c.Model.MaxTokens-- }, artifact.ErrCorrupt, "M5"},
+		{"a tokenizer", func(c *artifact.Content) { c.Tokenizer = strings.Repeat("0", 64) }, artifact.ErrCorrupt, "M5"},
+		{"the self-test's vector is zero", func(c *artifact.Content) { clear(c.Probes[0].Vector) }, artifact.ErrCorrupt, "E2"},
+		{"the self-test's vector, turned", func(c *artifact.Content) {
+			for i := range c.Probes[0].Vector {
+				c.Probes[0].Vector[i] *= -5
+			}
+		}, artifact.ErrCorrupt, "E2"},
 		{"the self-test's vector", func(c *artifact.Content) { c.Probes[0].Vector = c.Probes[1].Vector }, artifact.ErrCorrupt, "E2"},
 	} {
 		base := shop(Hybrid)
