@@ -1,8 +1,6 @@
 package reader
 
-import (
-	"slices"
-)
+import "slices"
 
 const (
 	rrfK     = 60
@@ -30,10 +28,12 @@ func fuse(p *plan, meaning, keyword []candidate, boost func(chunk int) float64) 
 	}
 	if boost != nil {
 		for i := range all {
-			all[i].score *= boost(all[i].chunk)
+			if all[i].score > 0 { // a factor turns what is below 0 the wrong way
+				all[i].score *= boost(all[i].chunk)
+			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b fused) int {
+	slices.SortFunc(all, func(a, b fused) int {
 		return better(candidate{a.chunk, a.score}, candidate{b.chunk, b.score})
 	})
 	return all[:min(len(all), p.TopK)]

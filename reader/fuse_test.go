@@ -63,6 +63,24 @@ func TestFuse(t *testing.T) {
 	}
 }
 
+// A boost raises what is above 0 and leaves the rest where it is.
+func TestBoostOfScores(t *testing.T) {
+	meaning := []candidate{{1, 0.2}, {2, 0.1}, {3, 0}, {4, -0.1}, {5, -0.2}}
+	for factor, want := range map[float64]string{
+		10:  "2:1 1:0.2 3:0 4:-0.1 5:-0.2",
+		0.1: "1:0.2 2:0.01 3:0 4:-0.1 5:-0.2",
+	} {
+		boost := func(chunk int) float64 { return map[bool]float64{true: factor, false: 1}[chunk%2 == 0] }
+		var got []string
+		for _, f := range fuse(&plan{Query: Query{Mode: Meaning, Fusion: RRF, TopK: 9}}, slices.Clone(meaning), nil, boost) {
+			got = append(got, fmt.Sprintf("%d:%.3g", f.chunk, f.score))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v: %s, want %s", factor, strings.Join(got, " "), want)
+		}
+	}
+}
+
 func TestDropBelow(t *testing.T) {
 	if got := dropBelow(ranking(1, 2, 3), 0.8); !slices.Equal(got, ranking(1, 2)) {
 		t.Errorf("%v", got)

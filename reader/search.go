@@ -46,7 +46,7 @@ type Query struct {
 	TopK     int           // 1 to MaxTopK
 	MinScore *float64      // least cosine of a meaning hit that keyword search did not find too
 	Fusion   Fusion        // RRF by default
-	Boost    bool          // multiply scores by the boost of the document's content type; RRF only
+	Boost    bool          // multiply scores above 0 by the boost of the document's content type; RRF only
 	Filters  Filters
 }
 
@@ -136,6 +136,8 @@ func (b *Base) plan(q Query) (*plan, error) {
 		return nil, fmt.Errorf("%w: top-k %d is not from 1 to %d", ErrQuery, p.TopK, MaxTopK)
 	case p.Fusion != RRF && p.Fusion != Interleave:
 		return nil, fmt.Errorf("%w: fusion %q is not one of rrf, interleave", ErrQuery, p.Fusion)
+	case p.Boost && p.Fusion != RRF:
+		return nil, fmt.Errorf("%w: boost needs fusion rrf", ErrQuery)
 	case !(p.minScore >= -1 && p.minScore <= 1):
 		return nil, fmt.Errorf("%w: min score %v is not from -1 to 1", ErrQuery, p.minScore)
 	}
