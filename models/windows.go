@@ -9,6 +9,10 @@ import (
 	"example.com/larder/models/wordpiece"
 )
 
+// WindowRule names the rule that Windows cuts by. It is raised when Windows cuts elsewhere, so that vectors of
+// other windows are not taken for its own.
+const WindowRule = "windows-1"
+
 // A Window is a piece of a text that an encoder takes at once.
 type Window struct {
 	Text   string

@@ -142,5 +142,5 @@ func (b *bake) embed(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return b.model.compareSample(b.passages, b.vectors)
+	return b.model.compareSample(b.passages, b.vectors, b.place)
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"example.com/larder/models"
+	"example.com/larder/models/minilm"
+	"example.com/larder/models/wordpiece"
 )
 
 // An Embedder turns passages into vectors of length 1. It embeds every token of a passage, however long.
@@ -46,9 +48,25 @@ func (e hintedError) Hint() string { return e.hint }
 // native embeds with the encoder that readers use for queries.
 type native struct{ *models.Encoder }
 
-func (n native) Identity() string            { return "native " + n.Card().Digest() }
+func (n native) Identity() string {
+	return nativeIdentity(n.Card(), minilm.Builder, models.WindowRule, wordpiece.Rule)
+}
 func (n native) Versions() map[string]string { return map[string]string{"encoder": n.Card().Digest()} }
 func (n native) Close() error                { return nil }
+
+// nativeIdentity names all that decides a vector of the reader's own encoder: its card, which holds the digests of
+// weights and vocabulary, the prefix and the window's size, and the code that multiplies, cuts windows and tokenizes.
+func nativeIdentity(card *models.Card, builder int, windows, words string) string {
+	return fmt.Sprintf("native %s minilm %d %s %s", card.Digest(), builder, windows, words)
+}
+
+// onnxIdentity names all that decides a vector of ONNX Runtime's: the graph, both tokenizers, the prefix, the windows,
+// and the builds that compute on a platform, which is GOOS/GOARCH.
+func onnxIdentity(m models.Model, windows, words, platform string, versions map[string]string) string {
+	return fmt.Sprintf("onnx fp32 %s %s prefix %q %s %d %s onnxruntime %s %s hugot %s tokenizers %s %s",
+		m.ONNX.Sources[0].SHA256, m.Tokenizer.Sources[0].SHA256, m.PassagePrefix, windows, m.MaxTokens, words,
+		versions["onnxruntime"], versions["onnxruntime_sha256"], versions["hugot"], versions["tokenizers"], platform)
+}
 
 // Embed uses all cores, a passage each: a vector depends on its passage alone.
 func (n native) Embed(ctx context.Context, passages []string) ([][]float32, error) {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -29,7 +31,7 @@ const cacheWait = time.Minute
 
 func openVectorCache(dir string) (*vectorCache, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("vector cache: %w", err)
+		return nil, fmt.Errorf("vector cache: %w; %s", err, otherCache)
 	}
 	return &vectorCache{filepath.Join(dir, "vectors.db")}, nil
 }
@@ -42,11 +44,8 @@ func (c *vectorCache) use(work func(*bbolt.DB) error) (err error) {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("damaged: %v", fault)
 		}
-		switch {
-		case errors.Is(err, bolterrors.ErrTimeout):
-			err = fmt.Errorf("vector cache %s: another bake has held it for over %v; wait for it, or use another cache folder", c.file, cacheWait)
-		case err != nil:
-			err = fmt.Errorf("vector cache %s: %w; it holds nothing that can't be computed again: remove it", c.file, err)
+		if err != nil {
+			err = fmt.Errorf("vector cache %s: %w; %s", c.file, err, cacheRemedy(err))
 		}
 	}()
 	db, err := bbolt.Open(c.file, 0o644, &bbolt.Options{Timeout: cacheWait})
@@ -55,6 +54,22 @@ func (c *vectorCache) use(work func(*bbolt.DB) error) (err error) {
 	}
 	defer db.Close()
 	return work(db)
+}
+
+const otherCache = "free space there, or set LARDER_CACHE to a folder that can be written"
+
+// cacheRemedy says what to do about an error of the database. What the system refuses is not damage: removing a good
+// cache would not help against it.
+func cacheRemedy(err error) string {
+	var refused syscall.Errno
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Sprintf("another bake has held it for over %v: wait for it, or set LARDER_CACHE to another folder", cacheWait)
+	case errors.As(err, &refused),
+		strings.HasPrefix(err.Error(), "file resize error"), strings.HasPrefix(err.Error(), "file sync error"): // bbolt drops what they wrap
+		return otherCache
+	}
+	return "it holds nothing that can't be computed again: remove it"
 }
 
 func vectorKey(identity, passage string) []byte {

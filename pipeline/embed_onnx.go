@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -44,8 +47,7 @@ func newONNX(files ModelFiles, runtimeLibrary, folder string, tokenizer *wordpie
 		return nil, fmt.Errorf("prepare %s for hugot: %w", files.Info.Name, err)
 	}
 	e := &onnx{tokenizer: tokenizer, model: files.Info, versions: versions}
-	e.identity = fmt.Sprintf("onnx fp32 %s %s onnxruntime %s prefix %q windows-1 %d", files.Info.ONNX.Sources[0].SHA256,
-		files.Info.Tokenizer.Sources[0].SHA256, versions["onnxruntime"], e.model.PassagePrefix, e.model.MaxTokens)
+	e.identity = onnxIdentity(e.model, models.WindowRule, wordpiece.Rule, runtime.GOOS+"/"+runtime.GOARCH, versions)
 	if e.session, err = hugot.NewORTSession(options.WithOnnxLibraryPath(folder)); err != nil {
 		return nil, fmt.Errorf("start ONNX Runtime %s: %w; or set embedder: native", runtimeLibrary, err)
 	}
@@ -82,9 +84,13 @@ func prepareForHugot(folder string, files ModelFiles, runtimeLibrary string) err
 	return replaceFile(filepath.Join(folder, library), func(to string) error { return os.Symlink(runtimeLibrary, to) })
 }
 
-// replaceFile has make make a file aside and renames it into place, so that two bakes at once see a whole one.
+// replaceFile has make make a file aside and renames it into place, so that two bakes at once, in one process or in
+// two, see a whole one.
 func replaceFile(name string, make func(to string) error) error {
-	temp := fmt.Sprintf("%s.%d", name, os.Getpid())
+	temp := fmt.Sprintf("%s.%d-%016x", name, os.Getpid(), rand.Uint64())
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	defer os.Remove(temp)
 	if err := make(temp); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	_ "embed"
 
@@ -84,8 +85,8 @@ func openModel(ctx context.Context, f *Fetcher, name, embedder string) (*model, 
 		return nil, files, err
 	}
 	version := f.lock().Runtime.Version
-	hugot := filepath.Join(f.Cache.Dir, "hugot", files.Info.ONNX.Sources[0].SHA256[:12]+"-"+version)
-	m.embedder, err = newONNX(files, library, hugot, m.encoder.Tokenizer(), onnxVersions(version))
+	digest := libraryDigest(library)
+	m.embedder, err = newONNX(files, library, hugotFolder(f.Cache, files.Info, digest), m.encoder.Tokenizer(), onnxVersions(version, digest))
 	return m, files, err
 }
 
@@ -119,9 +120,20 @@ func (b *bake) openTokenizer(file string, own *wordpiece.Tokenizer) (err error) 
 	return err
 }
 
-// onnxVersions are the versions of what embeds with ONNX Runtime.
-func onnxVersions(runtime string) map[string]string {
-	versions := map[string]string{"onnxruntime": runtime}
+// libraryDigest is the SHA-256 of a library in the cache, whose files are named by theirs: of one version of ONNX
+// Runtime there are several builds.
+func libraryDigest(path string) string {
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+// hugotFolder is where a model is laid out for hugot with one build of ONNX Runtime.
+func hugotFolder(cache Cache, m models.Model, library string) string {
+	return filepath.Join(cache.Dir, "hugot", m.ONNX.Sources[0].SHA256[:12]+"-"+m.Tokenizer.Sources[0].SHA256[:12]+"-"+library[:12])
+}
+
+// onnxVersions are the versions of what embeds with ONNX Runtime, and the SHA-256 of its build.
+func onnxVersions(runtime, library string) map[string]string {
+	versions := map[string]string{"onnxruntime": runtime, "onnxruntime_sha256": library}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, d := range info.Deps {
 			switch d.Path {
@@ -137,7 +149,7 @@ func onnxVersions(runtime string) map[string]string {
 
 // preparedEncoder returns the folder of the encoder that is made from a model's files, and makes it the first time.
 func preparedEncoder(cache Cache, files ModelFiles) (string, error) {
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %d %q %q", models.CardFormat, encoderBuilder, files.Info.ONNX.Sources[0].SHA256,
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %s %s %d %q %q", models.CardFormat, encoderBuilder, files.Info.Name, files.Info.ONNX.Sources[0].SHA256,
 		files.Info.Tokenizer.Sources[0].SHA256, files.Info.MaxTokens, files.Info.QueryPrefix, files.Info.PassagePrefix))
 	folder := filepath.Join(cache.Dir, "encoders", fmt.Sprintf("%x", key[:8]))
 	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -252,8 +264,8 @@ func (m *model) selfTest(ctx context.Context) error {
 }
 
 // compareSample has the native encoder embed some of the passages: a query, which it encodes, must be comparable
-// with the vectors.
-func (m *model) compareSample(passages []string, vectors []float32) error {
+// with the vectors. place says where a passage is.
+func (m *model) compareSample(passages []string, vectors []float32, place func(int) string) error {
 	d := m.info.Dimensions
 	step := max(1, len(passages)/sampleSize)
 	own := make([]float32, d)
@@ -262,10 +274,31 @@ func (m *model) compareSample(passages []string, vectors []float32) error {
 			return err
 		}
 		if c := cosine(own, vectors[i*d:][:d]); !(c >= sampleCosine) {
-			return fmt.Errorf("the embedder and the encoder of queries disagree: cosine %.4f on passage %d, not %v or more", c, i, sampleCosine)
+			return hintedError{
+				fmt.Sprintf("%s: the embedder and the encoder of queries disagree: a cosine of %.4f, not %v or more", place(i), c, sampleCosine),
+				"set embedder: native in base.yaml, or remove vectors.db from the cache folder if an older larder filled it",
+			}
 		}
 	}
 	return nil
+}
+
+// place names the document and the line, or page, of a passage.
+func (b *bake) place(passage int) string {
+	for i, chunks := range b.chunks {
+		if passage >= len(chunks) {
+			passage -= len(chunks)
+			continue
+		}
+		switch c := chunks[passage]; {
+		case c.FirstLine > 0:
+			return fmt.Sprintf("%s, line %d", b.sources[i].Path, c.FirstLine)
+		case c.FirstPage > 0:
+			return fmt.Sprintf("%s, page %d", b.sources[i].Path, c.FirstPage)
+		}
+		return b.sources[i].Path
+	}
+	return fmt.Sprintf("passage %d", passage)
 }
 
 // probes are the known texts as queries, by the encoder, the shortest first.

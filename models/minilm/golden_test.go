@@ -1,6 +1,7 @@
 package minilm
 
-// The weights of synthetic(tiny), all vectors that TestGolden encodes, and the first elements of a few.
+// The weights of synthetic(tiny), all vectors that TestGolden encodes, and the first elements of a few. Whoever changes
+// them raises Builder.
 const (
 	goldenWeights = "8b8160f0a96108e909a4f63739864d790f8407b3851d540efddd75d20916d30b"
 	goldenAll     = "808a7e382e2ebc39a47c87fd66637a5ad706c82da96c012a7cbdff35e5f35e58"

@@ -12,6 +12,10 @@ import (
 	"unicode/utf8"
 )
 
+// Rule names the rules and tables that text is cut by. It is raised when a text gets other ids, so that vectors of the
+// old ones are not taken for new. The test of the tables says when, for those.
+const Rule = "wordpiece-1"
+
 // A Token is one word piece and the bytes text[Start:End] of the original text that it came from.
 //
 // What the reference drops (control characters, accents) belongs to a span only inside it, never at its ends.
