@@ -36,6 +36,7 @@ type fetchLimits struct {
 	stall   time.Duration // between two reads of a body
 	probe   time.Duration // for a program to print its version
 	client  time.Duration // a program that downloads, without its folder growing; its own limits come first
+	module  time.Duration // go mod download, altogether
 	build   time.Duration // cargo build, altogether
 	archive int64         // bytes that a program that downloads may leave
 }
@@ -46,6 +47,7 @@ var defaultLimits = fetchLimits{
 	stall:   15 * time.Second,
 	probe:   10 * time.Second,
 	client:  40 * time.Second,
+	module:  5 * time.Minute,
 	build:   30 * time.Minute,
 	archive: 2 << 30,
 }

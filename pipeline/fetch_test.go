@@ -185,7 +185,7 @@ func pinOf(content []byte) models.Pin {
 // start.
 var quick = fetchLimits{
 	connect: 2 * time.Second, header: 300 * time.Millisecond, stall: 300 * time.Millisecond,
-	probe: 20 * time.Second, client: 20 * time.Second, build: 20 * time.Second, archive: 4 << 20,
+	probe: 20 * time.Second, client: 20 * time.Second, module: 20 * time.Second, build: 20 * time.Second, archive: 4 << 20,
 }
 
 var (

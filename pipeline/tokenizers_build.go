@@ -256,6 +256,19 @@ func (s *session) installTokenizers(built, dir string) error {
 
 // tokenizersSource returns the folder of the Go module with the Rust source, after checking its hash.
 func (s *session) tokenizersSource(ctx context.Context, title string, task *task) (string, error) {
+	dir, err := s.downloadSource(ctx, title, task)
+	var over *passedOver
+	if errors.As(err, &over) && ctx.Err() == nil {
+		// go prints its error as JSON, of which a quote can be left.
+		err = &UnreachableError{
+			File: "the source of " + title, Reasons: []string{"go mod download: " + strings.TrimRight(over.reason, `",`)},
+			remedy: "install go, set GOPROXY to a Go module proxy that can be reached from here, or set embedder: native in base.yaml",
+		}
+	}
+	return dir, err
+}
+
+func (s *session) downloadSource(ctx context.Context, title string, task *task) (string, error) {
 	lock := s.lock().Tokenizers
 	goTool, err := s.findClient(ctx, task, "version", []string{"go"})
 	if err != nil {
@@ -264,7 +277,7 @@ func (s *session) tokenizersSource(ctx context.Context, title string, task *task
 	at := lock.Module + "@" + lock.Version
 	out, err := s.run(ctx, clientRun{
 		argv: append(goTool, "mod", "download", "-json", at),
-		env:  []string{"GOWORK=off", "GOFLAGS="}, task: task, limit: s.within().client,
+		env:  []string{"GOWORK=off", "GOFLAGS="}, task: task, limit: s.within().module,
 	})
 	if err != nil {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/larder/models"
 	"golang.org/x/mod/sumdb/dirhash"
@@ -179,16 +180,24 @@ func TestTokenizersFails(t *testing.T) {
 		{"no rustc", "", "found no rustc", []string{"go", "cargo"}},
 		{"no go", "", "found no go", []string{"cargo", "rustc"}},
 		{"cargo without a toolchain", "cargo:broken", "cargo: shim: no version is chosen", []string{"go", "cargo", "rustc"}},
-		{"cargo fails", "cargo:fail", "cargo: cargo can't resolve the registry's host", []string{"go", "cargo", "rustc"}},
-		{"go fails", "go:fail", "go: go can't resolve the registry's host", []string{"go", "cargo", "rustc"}},
+		{"go hangs", "go:hang", "go mod download: go did not end within 300ms", []string{"go", "cargo", "rustc"}},
+		{"cargo fails", "cargo:fail", "cargo build: cargo: cargo can't resolve the registry's host", []string{"go", "cargo", "rustc"}},
+		{"go fails", "go:fail", "go mod download: go: go can't resolve the registry's host", []string{"go", "cargo", "rustc"}},
 		{"cargo leaves nothing", "cargo:empty", "cargo left no libtokenizers.a", []string{"go", "cargo", "rustc"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newCrateFixture(t, test.behaviour, test.clients...)
+			if test.name == "go hangs" {
+				f.limits.module = 300 * time.Millisecond
+			}
 			_, err := f.Tokenizers(context.Background())
 			var unreachable *UnreachableError
 			if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), test.reason) || !strings.Contains(unreachable.Hint(), "embedder: native") {
 				t.Errorf("error is %v, want the reason %q", err, test.reason)
+			} else if ofGo := strings.Contains(test.reason, "go mod download"); strings.Contains(unreachable.Hint(), "GOPROXY") != ofGo && test.name != "no go" {
+				t.Errorf("hint is %q", unreachable.Hint())
+			} else if ofGo && strings.Contains(err.Error(), "cargo build") {
+				t.Errorf("error is %v, which blames cargo", err)
 			}
 			f.wantFiles(t)
 		})
