@@ -8,8 +8,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"example.com/larder/models"
@@ -195,7 +197,7 @@ func TestTokenizersChunkAlike(t *testing.T) {
 	if _, ok := m.tokenizer.(rustTokens); !ok {
 		t.Fatalf("chunks are measured with %T", m.tokenizer)
 	}
-	names := append(contentFiles(t, ".md", 30), contentFiles(t, ".txt", 2)...)
+	names := slices.Concat(contentFiles(t, ".md", 30), contentFiles(t, ".txt", 2), contentFiles(t, ".pdf", 1))
 	if _, err := os.Stat(filepath.Join("..", "..", "shared", "data")); err == nil {
 		for i, name := range sharedFiles(t, "md", ".md", 3000) {
 			if i%10 == 0 {
@@ -204,17 +206,19 @@ func TestTokenizersChunkAlike(t *testing.T) {
 		}
 		names = append(names, sharedFiles(t, "txt", ".txt", 1)...)
 	}
-	compared := 0
+	engine := testEngine(t, "pdfium", defaultPDFLimits)
+	compared, documents := 0, map[string]int{}
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := Parse(context.Background(), name, data, ParseOptions{})
+		d := Parse(context.Background(), name, data, ParseOptions{PDF: engine})
 		d.Size = len(data)
 		if d.Verdict != OK {
 			continue
 		}
+		documents[filepath.Ext(name)]++
 		for _, s := range [][2]int{{90, 20}, {7, 3}} {
 			reference, err := chunkDocument(d, s[0], s[1], m.tokenizer)
 			if err != nil {
@@ -229,7 +233,77 @@ func TestTokenizersChunkAlike(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d documents, %d chunks", len(names), compared)
+	t.Logf("%d files, documents %v, %d chunks", len(names), documents, compared)
+	if documents[".md"] < 30 || documents[".txt"] < 2 || documents[".pdf"] < 1 || compared < 500 {
+		t.Errorf("documents %v, %d chunks: too few were compared", documents, compared)
+	}
+}
+
+// TestONNXBakeIsReproducible bakes the same documents twice with the default embedder, with vector caches of their own
+// and another number of workers.
+func TestONNXBakeIsReproducible(t *testing.T) {
+	filled, err := DefaultCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := OpenEmbedder(context.Background(), &Fetcher{Cache: filled}, DefaultSettings("test").Model, Native); err != nil {
+		t.Fatal(err) // what it downloads is shared
+	}
+	if _, err := (&Fetcher{Cache: filled}).Runtime(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	var trees []map[string]string
+	for _, workers := range []int{1, 5} {
+		dir := t.TempDir()
+		cache := Cache{filepath.Join(dir, "cache")}
+		if err := os.Mkdir(cache.Dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, shared := range []string{"sha256", "encoders", "pdfium"} {
+			if err := os.MkdirAll(filepath.Join(filled.Dir, shared), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(filepath.Join(filled.Dir, shared), filepath.Join(cache.Dir, shared)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := runtime.GOMAXPROCS(workers)
+		r := mustBake(t, BakeOptions{
+			Folder: filepath.Join("..", "content", "refunds"), Shelf: filepath.Join(dir, "dist"), Fetcher: &Fetcher{Cache: cache, Offline: true}, Embedder: ONNX,
+		})
+		runtime.GOMAXPROCS(old)
+		if r.Chunks < 20 || r.Embedded != r.Chunks {
+			t.Errorf("with %d workers %d of %d chunks are embedded", workers, r.Embedded, r.Chunks)
+		}
+		tree := readTree(t, r.Artifact)
+		provenance := tree["provenance.json"]
+		if runtime, err := (&Fetcher{Cache: cache}).Runtime(context.Background()); err != nil || !strings.Contains(provenance, libraryDigest(runtime)) {
+			t.Errorf("provenance does not name %s, %v: %s", runtime, err, provenance)
+		}
+		trees = append(trees, tree)
+		t.Logf("%d workers: %d chunks, %d files, %s", workers, r.Chunks, len(tree), r.Digest)
+	}
+	sameTree(t, "two bakes", trees[1], trees[0])
+}
+
+// TestReplaceFile has many replace one file at once, in one process.
+func TestReplaceFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "link")
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			if err := replaceFile(name, func(to string) error { return os.Symlink(fmt.Sprint("target", i), to) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if target, err := os.Readlink(name); err != nil || !strings.HasPrefix(target, "target") {
+		t.Errorf("%s leads to %q, %v", name, target, err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
+		t.Errorf("%d files are left, %v", len(entries), err)
+	}
 }
 
 // TestChunkWithRealVocabulary checks the properties of chunks with the tokenizer that bakes use.
