@@ -136,7 +136,9 @@ func fakeHang() {
 			panic(err)
 		}
 	}
-	select {}
+	for { // without cgo, a program that waits for nothing is a deadlock, which ends it
+		time.Sleep(time.Hour)
+	}
 }
 
 // fakeClients puts the named clients, and nothing else, on the path.
