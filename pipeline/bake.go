@@ -124,23 +124,3 @@ func (b *bake) readSettings() (s Settings, err error) {
 	}
 	return LoadSettings(b.root, cmp.Or(b.Name, filepath.Base(abs)))
 }
-
-func (b *bake) embed(ctx context.Context) (err error) {
-	if b.settings.Mode == string(artifact.Keyword) {
-		return nil
-	}
-	if err := b.model.selfTest(ctx); err != nil {
-		return err
-	}
-	cache, err := openVectorCache(b.Fetcher.Cache.Dir)
-	if err != nil {
-		return err
-	}
-	bar := newProgress(b.Progress, "embed "+b.settings.Name, len(b.passages))
-	defer bar.end()
-	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, bar.set)
-	if err != nil {
-		return err
-	}
-	return b.model.compareSample(b.passages, b.vectors, b.place)
-}

@@ -7,10 +7,32 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/larder/artifact"
 	"example.com/larder/models"
 	"example.com/larder/models/minilm"
 	"example.com/larder/models/wordpiece"
 )
+
+// embed makes the vectors of all passages.
+func (b *bake) embed(ctx context.Context) (err error) {
+	if b.settings.Mode == string(artifact.Keyword) {
+		return nil
+	}
+	if err := b.model.selfTest(ctx); err != nil {
+		return err
+	}
+	cache, err := openVectorCache(b.Fetcher.Cache.Dir)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(b.Progress, "embed "+b.settings.Name, len(b.passages))
+	defer bar.end()
+	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, bar.set)
+	if err != nil {
+		return err
+	}
+	return b.model.compareSample(b.passages, b.vectors, b.place)
+}
 
 // An Embedder turns passages into vectors of length 1. It embeds every token of a passage, however long.
 type Embedder interface {
