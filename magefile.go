@@ -305,7 +305,7 @@ func report(events io.Reader) map[string]int {
 			delete(output, key)
 		case e.Test != "" && e.Action == "pass":
 			for _, line := range output[key] {
-				if !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(strings.TrimSpace(line), "--- ") {
+				if strings.Contains(line, "_test.go:") { // what the test itself logs
 					fmt.Printf("%s: %s", e.Test, strings.TrimLeft(line, " "))
 				}
 			}
