@@ -92,4 +92,16 @@ func TestLawConsumer(t *testing.T) {
 	if !strings.HasPrefix(got, `{"results":[{"text":"Gift cards can not be returned.","source":"policy.md","score":0.`) {
 		t.Errorf("the consumer's lookup: %s", got)
 	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Log("js/wasm is built but not run: there is no node")
+		return
+	}
+	script := filepath.Join(strings.TrimSpace(command(os.Environ(), "go", "env", "GOROOT")), "lib", "wasm", "wasm_exec_node.js")
+	// Node refuses a large environment together with arguments, and the program needs none.
+	inNode := command([]string{"PATH=" + os.Getenv("PATH")}, node, script, filepath.Join(dir, "js.wasm"), filepath.Join(dir, "shelf", "shop"), "Gift cards can not be returned.")
+	if inNode != got {
+		t.Errorf("js/wasm answers\n%s, natively\n%s", inNode, got)
+	}
+	t.Log("js/wasm answers the same in node")
 }
