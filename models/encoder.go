@@ -193,9 +193,7 @@ func (e *Encoder) EncodePassage(dst []float32, text string) error {
 		if cut {
 			return errors.New("encoder: a window of a passage has too many tokens")
 		}
-		for i, x := range window {
-			dst[i] += float32(float32(w.Tokens) * x)
-		}
+		w.AddTo(dst, window)
 	}
 	if !minilm.Normalize(dst) {
 		return errors.New("encoder: the vectors of a passage's windows cancel each other")

@@ -19,6 +19,14 @@ type Window struct {
 	Tokens int // with the prefix, [CLS] and [SEP]
 }
 
+// AddTo adds the window's vector to the sum of a passage's windows, weighted by its tokens. Scaled to length 1 the sum
+// is the passage's vector.
+func (w Window) AddTo(sum, vector []float32) {
+	for i, x := range vector {
+		sum[i] += float32(float32(w.Tokens) * x)
+	}
+}
+
 // Windows cuts text into the fewest windows of maxTokens or less, each counted with the prefix before
 // it, [CLS] and [SEP]. Windows end after a blank; a word is cut only if it does not fit a window by
 // itself, between two of its tokens. Joined, they are the text; an empty text is one window. With a

@@ -162,9 +162,7 @@ func (e *onnx) Embed(ctx context.Context, passages []string) ([][]float32, error
 		if vectors[w.passage] == nil {
 			vectors[w.passage] = make([]float32, e.model.Dimensions)
 		}
-		for k, x := range w.vector {
-			vectors[w.passage][k] += float32(float32(w.Tokens) * x)
-		}
+		w.AddTo(vectors[w.passage], w.vector)
 	}
 	for i, v := range vectors {
 		if !minilm.Normalize(v) {

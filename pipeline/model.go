@@ -182,15 +182,19 @@ func loadEncoder(folder string) (*models.Encoder, map[string][]byte, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	e, err := models.Open(root.FS(), ".", "")
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w; remove %s to have it made again", err, folder)
-	}
 	files := map[string][]byte{}
 	for _, name := range []string{models.CardFile, models.VocabFile, models.WeightsFile} {
 		if files[name], err = root.ReadFile(name); err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("%w; remove %s to have it made again", err, folder)
 		}
+	}
+	card, err := models.ParseCard(files[models.CardFile])
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; remove %s to have it made again", err, folder)
+	}
+	e, err := models.New(card, files[models.VocabFile], files[models.WeightsFile])
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; remove %s to have it made again", err, folder)
 	}
 	return e, files, nil
 }
