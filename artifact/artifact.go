@@ -66,10 +66,14 @@ const (
 	Failed                   // it could not be read
 	Draft                    // left out: its front matter says draft
 	Skipped                  // could not be read, and the base's skip list names it
+	Partial                  // some of its pages are left out, the others were read
 	verdicts  = iota
 )
 
-var verdictNames = [verdicts]string{"ok", "blank", "scanned", "garbled", "encrypted", "failed", "draft", "skipped"}
+var verdictNames = [verdicts]string{"ok", "blank", "scanned", "garbled", "encrypted", "failed", "draft", "skipped", "partial"}
+
+// HasText reports whether documents of that verdict have text and chunks.
+func (v Verdict) HasText() bool { return v == OK || v == Partial }
 
 func (v Verdict) String() string {
 	if v < verdicts {

@@ -28,13 +28,14 @@ func tiny(mode Mode) *Content {
 		Boosts: map[string]float64{"faq": 1.2, "note": 0.9},
 		Documents: []Document{
 			{Path: "a.md", SHA256: [32]byte{1}, Size: 40, Title: "Apples", ContentType: "faq", UnitID: "u1", Date: "2026-01-31",
+				Author: "Ann Orchard", Language: "en",
 				Topics: []string{"fruit", "trees"}, Text: "Apples grow on trees.\n\nApples are round.", Chunks: []Chunk{
 					{Start: 0, End: 21, SourceEnd: 22, FirstLine: 1, LastLine: 1, Tokens: 5, Terms: 5, Context: "Apples"},
-					{Start: 23, End: 40, SourceStart: 23, SourceEnd: 40, HeadingPath: "A > B", FirstLine: 3, LastLine: 3, Tokens: 4, Terms: 3},
+					{Start: 23, End: 40, SourceStart: 23, SourceEnd: 40, HeadingPath: "A > B", Anchor: "b-1", FirstLine: 3, LastLine: 3, Tokens: 4, Terms: 3},
 				}},
 			{Path: "b/blank.txt", Verdict: Blank, Reason: "no text"},
 			{Path: "b/c.pdf", Size: 9, Pages: 2, Text: "Груши", Chunks: []Chunk{
-				{Start: 0, End: 10, FirstPage: 2, LastPage: 2, Tokens: 3, Terms: 1}}},
+				{Start: 0, End: 10, FirstPage: 1, LastPage: 2, FirstLabel: "iv", LastLabel: "v", Tokens: 3, Terms: 1}}},
 		},
 		Terms: []Term{
 			{"appl", []uint32{0, 1}, []uint32{2, 1}},
@@ -82,7 +83,7 @@ func TestRoundTrip(t *testing.T) {
 		for i, d := range c.Documents {
 			got := a.Document(i)
 			want := DocumentInfo{DocumentID("tiny", d.Path), d.SHA256, d.Size, d.Path, d.Title, d.ContentType, d.UnitID, d.Date,
-				d.Topics, d.Verdict, d.Reason, d.Pages, chunk, chunk + len(d.Chunks)}
+				d.Author, d.Language, d.Topics, d.Verdict, d.Reason, d.Pages, chunk, chunk + len(d.Chunks)}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: document\n%+v, not\n%+v", mode, got, want)
 			}
@@ -92,7 +93,7 @@ func TestRoundTrip(t *testing.T) {
 			for _, ch := range d.Chunks {
 				got := a.Chunk(chunk)
 				want := ChunkInfo{ChunkID(want.ID, []byte(d.Text[ch.Start:ch.End]), 0), i, ch.Start, ch.End, ch.SourceStart, ch.SourceEnd,
-					ch.HeadingPath, ch.Context, ch.FirstPage, ch.LastPage, ch.FirstLine, ch.LastLine, ch.Tokens, ch.Terms}
+					ch.HeadingPath, ch.Anchor, ch.Context, ch.FirstPage, ch.LastPage, ch.FirstLabel, ch.LastLabel, ch.FirstLine, ch.LastLine, ch.Tokens, ch.Terms}
 				if got != want {
 					t.Errorf("%s: chunk\n%+v, not\n%+v", mode, got, want)
 				}

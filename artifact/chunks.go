@@ -2,6 +2,7 @@ package artifact
 
 import (
 	"crypto/sha256"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -23,12 +24,17 @@ type ChunkInfo struct {
 	Start, End             int // in the document's canonical text
 	SourceStart, SourceEnd int64
 	HeadingPath            string // joined by " > "
+	Anchor                 string // of the heading above, in the rendered document; "" if there is none
 	Context                string // embedded and indexed with the text
 	FirstPage, LastPage    int    // from 1; 0 for formats without pages
+	FirstLabel, LastLabel  string // of the pages, such as iv; "" where the label is the number
 	FirstLine, LastLine    int    // from 1; 0 if unknown
 	Tokens                 int    // of the text
 	Terms                  int    // of context and text
 }
+
+// chunkStrings are the offsets in a record at which it refers to strings.
+var chunkStrings = []int{52, 56, 84, 88, 92}
 
 // chunks is the parsed section.
 type chunks struct {
@@ -62,10 +68,8 @@ func readChunks(data []byte, strings table) (chunks, error) {
 		rec := c.record(i)
 		total += uint64(c.terms(i))
 		switch {
-		case !strings.has(le.Uint32(rec[52:])) || !strings.has(le.Uint32(rec[56:])):
+		case slices.ContainsFunc(chunkStrings, func(at int) bool { return !strings.has(le.Uint32(rec[at:])) }):
 			return c, corrupt(r.file, "T1", "chunk %d refers to a string that is not there", i)
-		case !zero(rec[84:]):
-			return c, corrupt(r.file, "S1", "chunk %d has reserved bytes that are not zero", i)
 		case c.start(i) >= c.end(i),
 			le.Uint64(rec[32:]) > le.Uint64(rec[40:]) || le.Uint64(rec[40:]) > MaxSection,
 			!spanOK(le.Uint32(rec[60:]), le.Uint32(rec[64:])),

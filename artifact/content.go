@@ -32,6 +32,8 @@ type Document struct {
 	ContentType string
 	UnitID      string
 	Date        string
+	Author      string
+	Language    string   // BCP 47
 	Topics      []string // ascending
 	Verdict     Verdict
 	Reason      string
@@ -45,8 +47,10 @@ type Chunk struct {
 	Start, End             int // in the document's text
 	SourceStart, SourceEnd int64
 	HeadingPath            string
+	Anchor                 string
 	Context                string
 	FirstPage, LastPage    int
+	FirstLabel, LastLabel  string
 	FirstLine, LastLine    int
 	Tokens, Terms          int
 }
@@ -189,7 +193,7 @@ func (c *Content) check() error {
 }
 
 func (d *Document) check() error {
-	for _, s := range []string{d.Path, d.Title, d.ContentType, d.UnitID, d.Reason, d.Text, strings.Join(d.Topics, "")} {
+	for _, s := range []string{d.Path, d.Title, d.ContentType, d.UnitID, d.Author, d.Language, d.Reason, d.Text, strings.Join(d.Topics, "")} {
 		if !utf8.ValidString(s) {
 			return fmt.Errorf("not valid UTF-8: %.60q", s)
 		}
@@ -197,7 +201,7 @@ func (d *Document) check() error {
 	if !slices.IsSorted(d.Topics) || len(slices.Compact(slices.Clone(d.Topics))) != len(d.Topics) || slices.Contains(d.Topics, "") {
 		return fmt.Errorf("topics %q are empty, repeated or not sorted", d.Topics)
 	}
-	if d.Verdict != OK && (d.Text != "" || len(d.Chunks) > 0) {
+	if !d.Verdict.HasText() && (d.Text != "" || len(d.Chunks) > 0) {
 		return fmt.Errorf("its verdict is %v, yet it has text", d.Verdict)
 	}
 	for i, ch := range d.Chunks {
@@ -205,7 +209,7 @@ func (d *Document) check() error {
 			i > 0 && (ch.Start <= d.Chunks[i-1].Start || ch.End < d.Chunks[i-1].End) {
 			return fmt.Errorf("chunk %d (%d to %d of %d bytes) is out of place", i, ch.Start, ch.End, len(d.Text))
 		}
-		if !utf8.ValidString(ch.HeadingPath + ch.Context) {
+		if !utf8.ValidString(ch.HeadingPath + ch.Context + ch.Anchor + ch.FirstLabel + ch.LastLabel) {
 			return fmt.Errorf("chunk %d: context is not valid UTF-8", i)
 		}
 	}
@@ -230,10 +234,10 @@ func documentInfos(c *Content) []DocumentInfo {
 func gatherStrings(c *Content, filters []filter) []string {
 	texts := []string{""}
 	for _, d := range c.Documents {
-		texts = append(texts, d.Path, d.Title, d.ContentType, d.UnitID, d.Date, d.Reason)
+		texts = append(texts, d.Path, d.Title, d.ContentType, d.UnitID, d.Date, d.Reason, d.Author, d.Language)
 		texts = append(texts, d.Topics...)
 		for _, ch := range d.Chunks {
-			texts = append(texts, ch.HeadingPath, ch.Context)
+			texts = append(texts, ch.HeadingPath, ch.Context, ch.Anchor, ch.FirstLabel, ch.LastLabel)
 		}
 	}
 	for _, f := range filters {
@@ -278,7 +282,9 @@ func writeDocuments(documents []Document, infos []DocumentInfo, ref func(string)
 		}
 		w.u32(uint32(d.Verdict))
 		w.u32(uint32(d.Pages))
-		w.data = append(w.data, make([]byte, 24)...)
+		w.u32(ref(d.Author))
+		w.u32(ref(d.Language))
+		w.data = append(w.data, make([]byte, 16)...)
 	}
 	w.array()
 	for _, d := range documents {
@@ -317,7 +323,9 @@ func writeChunks(documents []Document, infos []DocumentInfo, ref func(string) ui
 			for _, v := range []int{c.FirstPage, c.LastPage, c.FirstLine, c.LastLine, c.Tokens, c.Terms} {
 				w.u32(uint32(v))
 			}
-			w.data = append(w.data, make([]byte, 12)...)
+			w.u32(ref(c.Anchor))
+			w.u32(ref(c.FirstLabel))
+			w.u32(ref(c.LastLabel))
 		}
 		base += len(d.Text)
 	}

@@ -29,6 +29,8 @@ type DocumentInfo struct {
 	ContentType string // "" if none is given
 	UnitID      string
 	Date        string // YYYY-MM-DD, or ""
+	Author      string
+	Language    string // BCP 47, or ""
 	Topics      []string
 	Verdict     Verdict
 	Reason      string // of the verdict
@@ -36,6 +38,9 @@ type DocumentInfo struct {
 	FirstChunk  int    // its chunks are FirstChunk up to EndChunk
 	EndChunk    int
 }
+
+// documentStrings are the offsets in a record at which it refers to strings.
+var documentStrings = []int{72, 76, 80, 84, 88, 92, 104, 108}
 
 // documents is the parsed section: records and topics.
 type documents struct {
@@ -105,7 +110,7 @@ func readDocuments(data []byte, texts table, textSize uint64, chunks int) (docum
 	}
 	for i := range d.len() {
 		rec := d.record(i)
-		for at := 72; at < 96; at += 4 {
+		for _, at := range documentStrings {
 			if !texts.has(le.Uint32(rec[at:])) {
 				return d, corrupt(r.file, "T1", "document %d refers to string %d", i, le.Uint32(rec[at:]))
 			}
@@ -113,7 +118,7 @@ func readDocuments(data []byte, texts table, textSize uint64, chunks int) (docum
 		switch {
 		case le.Uint32(rec[96:]) >= verdicts:
 			return d, corrupt(r.file, "S4", "document %d has verdict %d", i, le.Uint32(rec[96:]))
-		case !zero(rec[104:]):
+		case !zero(rec[112:]):
 			return d, corrupt(r.file, "S1", "document %d has reserved bytes that are not zero", i)
 		case le.Uint64(rec[48:]) > MaxSection || le.Uint32(rec[100:]) > maxCount:
 			return d, corrupt(r.file, "M4", "document %d is too large", i)

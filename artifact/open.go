@@ -208,6 +208,7 @@ func (a *Artifact) Document(i int) DocumentInfo {
 		ID: ID(r[:16]), SHA256: [32]byte(r[16:48]), Size: int64(le.Uint64(r[48:])),
 		Path: a.str(r, 72), Title: a.str(r, 76), ContentType: a.str(r, 80), UnitID: a.str(r, 84), Date: a.str(r, 88),
 		Reason: a.str(r, 92), Verdict: Verdict(le.Uint32(r[96:])), Pages: int(le.Uint32(r[100:])),
+		Author: a.str(r, 104), Language: a.str(r, 108),
 		FirstChunk: int(a.documents.chunkEnd(i - 1)), EndChunk: int(a.documents.chunkEnd(i)),
 	}
 	for t := a.documents.topicEnd(i - 1); t < a.documents.topicEnd(i); t++ {
@@ -232,6 +233,7 @@ func (a *Artifact) Chunk(i int) ChunkInfo {
 		SourceStart: int64(le.Uint64(r[32:])), SourceEnd: int64(le.Uint64(r[40:])),
 		HeadingPath: a.str(r, 52), Context: a.str(r, 56), FirstPage: u32(60), LastPage: u32(64),
 		FirstLine: u32(68), LastLine: u32(72), Tokens: u32(76), Terms: u32(80),
+		Anchor: a.str(r, 84), FirstLabel: a.str(r, 88), LastLabel: a.str(r, 92),
 	}
 }
 

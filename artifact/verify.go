@@ -22,7 +22,7 @@ func (a *Artifact) verifyDocuments() error {
 		if d.ID != DocumentID(a.Manifest.Base, d.Path) {
 			return corrupt("documents.bin", "D3", "the id of %q is not its own", d.Path)
 		}
-		if d.Verdict != OK && (d.FirstChunk != d.EndChunk || len(a.DocumentText(i)) > 0) {
+		if !d.Verdict.HasText() && (d.FirstChunk != d.EndChunk || len(a.DocumentText(i)) > 0) {
 			return corrupt("documents.bin", "D4", "%q has text, yet its verdict is %v", d.Path, d.Verdict)
 		}
 	}
@@ -90,13 +90,14 @@ func (a *Artifact) verifyStrings() error {
 	used := make([]bool, a.strings.len())
 	used[0] = true
 	for i := range a.documents.len() {
-		for at := 72; at < 96; at += 4 {
+		for _, at := range documentStrings {
 			used[le.Uint32(a.documents.record(i)[at:])] = true
 		}
 	}
 	for i := range a.chunks.len() {
-		used[le.Uint32(a.chunks.record(i)[52:])] = true
-		used[le.Uint32(a.chunks.record(i)[56:])] = true
+		for _, at := range chunkStrings {
+			used[le.Uint32(a.chunks.record(i)[at:])] = true
+		}
 	}
 	for _, refs := range [][]byte{a.documents.topics, a.filters.fields, a.filters.values} {
 		for i := 0; i < len(refs); i += 4 {

@@ -13,7 +13,7 @@ import (
 func (b *bake) chunk(ctx context.Context) error {
 	b.chunks = make([][]Chunk, len(b.documents))
 	for i, d := range b.documents {
-		if d.Verdict != OK {
+		if !d.hasText() {
 			continue
 		}
 		err := ctx.Err()
@@ -62,9 +62,12 @@ type Chunk struct {
 	Start, End          int // in Document.Text
 	Tokens              int // at most the base's chunk_size
 	HeadingPath         []string
+	Anchor              string // of the nearest heading above
 	Context             string // title, headings and table header, at most contextTokens; not part of the text
 	FirstPage, LastPage int
-	FirstLine, LastLine int
+	// Labels of these pages; "" where the label is the number.
+	FirstLabel, LastLabel string
+	FirstLine, LastLine   int
 	// The lines that the chunk comes from, as bytes of the source file; 0 to 0 for formats without lines.
 	SourceStart, SourceEnd int
 }
@@ -325,7 +328,16 @@ func (c *chunker) add(start, end, tokens int) {
 			chunk.SourceEnd = c.sources[i]
 		}
 	}
+	chunk.FirstLabel, chunk.LastLabel = c.label(chunk.FirstPage), c.label(chunk.LastPage)
 	c.chunks = append(c.chunks, chunk)
+}
+
+// label returns the label of a page; "" where it is the number.
+func (d *Document) label(page int) string {
+	if page < 1 || page > len(d.Pages) {
+		return ""
+	}
+	return d.Pages[page-1].Label
 }
 
 // segment returns the index of the segment that a byte of the text is in.
@@ -352,7 +364,7 @@ func (c *chunker) addContext() (err error) {
 	for i := range c.chunks {
 		chunk := &c.chunks[i]
 		b := c.block(chunk.Start)
-		chunk.HeadingPath = b.Path
+		chunk.HeadingPath, chunk.Anchor = b.Path, b.Anchor
 		above := b.Path
 		if b.Kind == Heading && chunk.Start <= b.Start && len(above) > 0 {
 			above = above[:len(above)-1] // the heading is in the text itself

@@ -17,7 +17,8 @@ const (
 	Encrypted Verdict = "encrypted" // a password is needed
 	Failed    Verdict = "failed"    // could not be read
 	Draft     Verdict = "draft"     // left out: front matter says draft
-	Skipped   Verdict = "skipped"   // failed, and the base's skip list names it
+	Skipped   Verdict = "skipped"   // failed, and the base lets it
+	Partial   Verdict = "partial"   // of a document: some of its pages are left out, the others were read
 )
 
 // A Document is what parsing makes of one file.
@@ -41,6 +42,9 @@ type Document struct {
 	LeftOut map[string]int
 }
 
+// hasText reports whether the document is cut into chunks.
+func (d *Document) hasText() bool { return d.Verdict == OK || d.Verdict == Partial }
+
 // A BlockKind is the role of a block of text.
 type BlockKind string
 
@@ -60,6 +64,7 @@ type Block struct {
 	Start   int       `json:"start"`
 	End     int       `json:"end"`               // Text[Start:End]
 	Path    []string  `json:"path,omitempty"`    // the headings above, outermost first; for a heading, itself included
+	Anchor  string    `json:"anchor,omitempty"`  // of the nearest heading above, or the heading's own: the part of a link behind #
 	Context string    `json:"context,omitempty"` // what a part needs to be understood: a table's header row, a code block's info string
 }
 
@@ -73,15 +78,21 @@ type Segment struct {
 
 // A Page is one page of a document.
 type Page struct {
-	Number  int     `json:"number"` // from 1
+	Number  int     `json:"number"`          // from 1
+	Label   string  `json:"label,omitempty"` // as the document numbers it, such as iv or A-3; "" where that is Number
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
-	Text    string  `json:"text"` // as the engine gave it after cleaning; "" unless Verdict is OK
+	Text    string  `json:"text"` // as the engine gave it after cleaning, repeated headers and footers included; "" if there is none
+	// Running are the lines of Text that repeat over pages, such as headers, footers and page numbers. They are not in
+	// the document's text.
+	Running []string `json:"running,omitempty"`
 }
 
 // Meta is what a document says of itself, or base.yaml says of it.
 type Meta struct {
 	Title       string
+	Author      string
+	Language    string   // BCP 47, such as en or pt-BR; "" if none is given
 	ContentType string   // article, decision, faq, lesson, note, reference, transcript, tutorial or another word
 	Topics      []string // sorted, unique
 	UnitID      string

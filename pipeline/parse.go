@@ -18,6 +18,13 @@ const (
 // ParseOptions choose how files are read.
 type ParseOptions struct {
 	PDF PDFEngine // reads PDF files
+	// Passwords are tried in order on PDF files that don't open with the empty one.
+	Passwords []string
+	// Encoding is that of text files, as one of the WHATWG's names; "" finds out.
+	Encoding string
+	// Open reads another file of the base, by its slash-separated path below the base's folder, for formats that
+	// include files; nil refuses all.
+	Open func(name string) ([]byte, error)
 }
 
 // formats names the parser of each extension.

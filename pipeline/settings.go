@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type Settings struct {
 	Embedder     string   // onnx (default) or native
 	Languages    []string // stemmers, sorted, at most one a script; default en and ru
 	PDFEngine    string   // pdfium (default) or ledongthuc
+	BadPages     string   // what becomes of pages that can't be read: fail (default), skip or keep
+	PasswordEnv  []string // environment variables with passwords of PDF files
+	Encoding     string   // of text files; "" finds out
 	Serial       uint64   // set by hand, at most 2^53-1; default 0
 	// Boosts multiply a hit's fused score by its document's content type, 0.1 to 10 each. base.yaml
 	// replaces single entries of the defaults.
@@ -57,6 +61,9 @@ var (
 	embedders  = []string{"onnx", "native"}
 	pdfEngines = []string{"pdfium", "ledongthuc"}
 	languages  = analyze.Languages()
+	badPages   = []string{"fail", "skip", "keep"}
+
+	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 	scripts = map[string]string{"en": "Latin", "ru": "Cyrillic"}
 )
@@ -65,7 +72,7 @@ var (
 func DefaultSettings(name string) Settings {
 	return Settings{
 		Name: name, Mode: "hybrid", ChunkSize: 90, ChunkOverlap: 20, TopK: 3,
-		Model: "all-MiniLM-L6-v2", Embedder: "onnx", Languages: []string{"en", "ru"}, PDFEngine: "pdfium",
+		Model: "all-MiniLM-L6-v2", Embedder: "onnx", Languages: []string{"en", "ru"}, PDFEngine: "pdfium", BadPages: "fail",
 		Boosts: map[string]float64{
 			"faq": 1.20, "reference": 1.15, "lesson": 1.10, "tutorial": 1.05,
 			"article": 1.00, "decision": 1.00, "note": 0.90, "transcript": 0.80,
@@ -220,6 +227,19 @@ func (s Settings) problems() []SettingsProblem {
 		stemmers[scripts[l]] = l
 	}
 	oneOf("pdf_engine", s.PDFEngine, pdfEngines)
+	oneOf("bad_pages", s.BadPages, badPages)
+	for i, name := range s.PasswordEnv {
+		if !envName.MatchString(name) {
+			key := "pdf_password_env"
+			if len(s.PasswordEnv) > 1 {
+				key = fmt.Sprintf("pdf_password_env[%d]", i)
+			}
+			wrong(key, "%s can't name an environment variable (letters, digits and _, such as HANDBOOK_PASSWORD; never the password itself)", excerpt(name))
+		}
+	}
+	if s.Encoding != "" && !knownEncoding(s.Encoding) {
+		wrong("encoding", "%s is no encoding of the WHATWG's list (such as utf-8, windows-1251, gb18030, shift_jis)", excerpt(s.Encoding))
+	}
 	if s.Serial > maxSerial {
 		wrong("serial", "%d is out of range (0 to %d)", s.Serial, uint64(maxSerial))
 	}

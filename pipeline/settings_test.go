@@ -41,6 +41,9 @@ model: e5-small-v2
 embedder: native
 language: [ru, en]
 pdf_engine: ledongthuc
+bad_pages: keep
+pdf_password_env: [A_1, _b]
+encoding: windows-1251
 serial: 9007199254740991
 boosts: {faq: 0.1, "выписка": 10}
 skip: ["old/**/*.pdf", "[a-z].md"]
@@ -65,7 +68,7 @@ metadata:
 	{name: "not a mapping", text: "- a\n", want: []string{"1: a list has the wrong type (allowed: keys and values: name, mode, "}},
 	{name: "text alone", text: "hybrid\n", want: []string{`1: "hybrid", text, has the wrong type (allowed: keys and values: `}},
 	{name: "unknown keys", text: "chunksize: 90\n\nchunk-overlap: 5\ncolour: red\ntopk: 3\nOverlap: 3\n<<: 3\n", want: []string{
-		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, language, pdf_engine, serial, boosts, skip, metadata); did you mean chunk_size?",
+		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, language, pdf_engine, bad_pages, pdf_password_env, encoding, serial, boosts, skip, metadata); did you mean chunk_size?",
 		"3: chunk-overlap: unknown key (",
 		"4: colour: unknown key (",
 		"5: topk: unknown key (",
@@ -237,6 +240,7 @@ func TestSettingsValues(t *testing.T) {
 	want := Settings{
 		Name: "refunds-2", Mode: "meaning", ChunkSize: 64, ChunkOverlap: 64, TopK: 20, MinScore: 0.25,
 		Model: "e5-small-v2", Embedder: "native", Languages: []string{"en", "ru"}, PDFEngine: "ledongthuc",
+		BadPages: "keep", PasswordEnv: []string{"A_1", "_b"}, Encoding: "windows-1251",
 		Serial: maxSerial, Boosts: boosts, Skip: []string{"old/**/*.pdf", "[a-z].md"},
 		Metadata: []MetadataRule{
 			{"**", Meta{ContentType: "note", Topics: []string{"a a", "b"}, UnitID: "7", Date: time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)}},

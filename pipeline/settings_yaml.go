@@ -107,6 +107,11 @@ func settingKeys() []settingKey {
 			s.Languages = r.texts(key.name, key.allowed, n, true)
 		}},
 		{"pdf_engine", strings.Join(pdfEngines, ", "), text(func(s *Settings) *string { return &s.PDFEngine })},
+		{"bad_pages", strings.Join(badPages, ", "), text(func(s *Settings) *string { return &s.BadPages })},
+		{"pdf_password_env", "the name of an environment variable, or a list of them", func(r *settingsReader, key settingKey, n *yaml.Node, s *Settings) {
+			s.PasswordEnv = r.texts(key.name, key.allowed, n, true)
+		}},
+		{"encoding", "a name of the WHATWG's list of encodings, such as windows-1251", text(func(s *Settings) *string { return &s.Encoding })},
 		{"serial", fmt.Sprintf("0 to %d", uint64(maxSerial)), func(r *settingsReader, key settingKey, n *yaml.Node, s *Settings) {
 			if v, ok := r.whole(key.name, key.allowed, n); ok && v < 0 {
 				r.wrong(n.Line, key.name, "%d is out of range (%s)", v, key.allowed)

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 // A sourceText is a file's content as UTF-8 with LF line ends, and the way back to the file's bytes.
@@ -183,4 +185,10 @@ func (s *sourceText) line(offset int) int {
 func (s *sourceText) fileOffset(offset, line int) int {
 	l := s.lines[line-1]
 	return l.source + s.fileLength(s.text[l.start:offset])
+}
+
+// knownEncoding reports whether the WHATWG's list of encodings has that name.
+func knownEncoding(name string) bool {
+	_, err := htmlindex.Get(name)
+	return err == nil
 }

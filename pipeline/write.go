@@ -28,6 +28,7 @@ func artifactDocument(s Source, hash [32]byte, d *Document) artifact.Document {
 	}
 	doc := artifact.Document{
 		Path: s.Path, SHA256: hash, Size: int64(d.Size), Title: d.Meta.Title, ContentType: d.Meta.ContentType, UnitID: d.Meta.UnitID,
+		Author: d.Meta.Author, Language: d.Meta.Language,
 		Topics: d.Meta.Topics, Verdict: verdict, Reason: d.Reason, Pages: len(d.Pages),
 	}
 	if doc.Title == "" {
@@ -36,7 +37,7 @@ func artifactDocument(s Source, hash [32]byte, d *Document) artifact.Document {
 	if !d.Meta.Date.IsZero() {
 		doc.Date = d.Meta.Date.Format(time.DateOnly)
 	}
-	if d.Verdict == OK {
+	if d.hasText() {
 		doc.Text = d.Text
 	}
 	return doc
@@ -45,7 +46,8 @@ func artifactDocument(s Source, hash [32]byte, d *Document) artifact.Document {
 func artifactChunk(c Chunk, terms int) artifact.Chunk {
 	return artifact.Chunk{
 		Start: c.Start, End: c.End, SourceStart: int64(c.SourceStart), SourceEnd: int64(c.SourceEnd),
-		HeadingPath: strings.Join(c.HeadingPath, " > "), Context: c.Context,
+		HeadingPath: strings.Join(c.HeadingPath, " > "), Anchor: c.Anchor, Context: c.Context,
+		FirstLabel: c.FirstLabel, LastLabel: c.LastLabel,
 		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLine: c.FirstLine, LastLine: c.LastLine,
 		Tokens: c.Tokens, Terms: terms,
 	}

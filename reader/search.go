@@ -68,9 +68,12 @@ type Hit struct {
 	Title       string   `json:"title"`
 	ContentType string   `json:"content_type,omitempty"`
 	HeadingPath string   `json:"heading_path,omitempty"` // joined by " > "
+	Anchor      string   `json:"anchor,omitempty"`       // of the heading above in the rendered document, for a link to path#anchor
 	Text        string   `json:"text"`
 	FirstPage   int      `json:"first_page,omitempty"` // from 1; 0 for formats without pages
 	LastPage    int      `json:"last_page,omitempty"`
+	FirstLabel  string   `json:"first_label,omitempty"` // of the pages, such as iv, where it is not the number
+	LastLabel   string   `json:"last_label,omitempty"`
 	FirstLine   int      `json:"first_line,omitempty"` // from 1 in the source file; 0 if unknown
 	LastLine    int      `json:"last_line,omitempty"`
 	Start       int      `json:"start"` // bytes in the document's canonical text
@@ -206,8 +209,8 @@ func (b *Base) hit(s *scratch, mode artifact.Mode, f fused) Hit {
 	d := b.artifact.Document(c.Document)
 	h := Hit{
 		ChunkID: c.ID.String(), DocumentID: d.ID.String(), Source: path.Base(d.Path), Path: d.Path, Title: d.Title,
-		ContentType: d.ContentType, HeadingPath: c.HeadingPath, Text: string(b.artifact.ChunkText(f.chunk)),
-		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLine: c.FirstLine, LastLine: c.LastLine,
+		ContentType: d.ContentType, HeadingPath: c.HeadingPath, Anchor: c.Anchor, Text: string(b.artifact.ChunkText(f.chunk)),
+		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLabel: c.FirstLabel, LastLabel: c.LastLabel, FirstLine: c.FirstLine, LastLine: c.LastLine,
 		Start: c.Start, End: c.End, Score: f.score, BM25: f.bm25, MeaningRank: f.meaningRank, KeywordRank: f.keywordRank,
 		chunk: f.chunk,
 	}

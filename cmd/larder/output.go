@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -102,6 +104,9 @@ func printHit(w io.Writer, s style, rank int, h found, withBase, explain bool) {
 	if withBase {
 		place = h.Base + "/" + place
 	}
+	if h.Anchor != "" {
+		place += "#" + h.Anchor
+	}
 	line := fmt.Sprintf("%2d  %s", rank, s.paint(s.title, oneLine(place)))
 	if where := whereIn(h); where != "" {
 		line += s.paint(s.dim, "  "+where)
@@ -120,17 +125,17 @@ func printHit(w io.Writer, s style, rank int, h found, withBase, explain bool) {
 }
 
 func whereIn(h found) string {
-	span := func(word string, first, last int) string {
+	span := func(word, first, last string) string {
 		if first == last {
-			return fmt.Sprintf("%s %d", word, first)
+			return word + " " + first
 		}
-		return fmt.Sprintf("%ss %d–%d", word, first, last)
+		return word + "s " + first + "–" + last
 	}
 	switch {
 	case h.FirstPage > 0:
-		return span("page", h.FirstPage, h.LastPage)
+		return span("page", cmp.Or(h.FirstLabel, strconv.Itoa(h.FirstPage)), cmp.Or(h.LastLabel, strconv.Itoa(h.LastPage)))
 	case h.FirstLine > 0:
-		return span("line", h.FirstLine, h.LastLine)
+		return span("line", strconv.Itoa(h.FirstLine), strconv.Itoa(h.LastLine))
 	}
 	return ""
 }

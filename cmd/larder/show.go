@@ -49,7 +49,7 @@ func (c *showCommand) Run(e *environment) error {
 		verdicts[a.Document(i).Verdict]++
 	}
 	var list []string
-	for v := artifact.OK; v <= artifact.Skipped; v++ {
+	for v := artifact.OK; v <= artifact.Partial; v++ {
 		if n := verdicts[v]; n > 0 {
 			list = append(list, fmt.Sprintf("%d %s", n, v))
 		}
