@@ -7,6 +7,7 @@ require (
 	example.com/larder/pipeline v0.0.0
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/daulet/tokenizers v1.24.0
+	github.com/rivo/uniseg v0.4.7
 	golang.org/x/text v0.44.0
 )
 
@@ -14,6 +15,7 @@ require (
 	github.com/BurntSushi/toml v1.2.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.4 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
+	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/emirpasic/gods v1.18.1 // indirect
 	github.com/go-errors/errors v1.5.1 // indirect
@@ -34,7 +36,6 @@ require (
 	github.com/mschoch/smat v0.2.0 // indirect
 	github.com/patrickmn/go-cache v2.1.0+incompatible // indirect
 	github.com/pkg/errors v0.9.1 // indirect
-	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/schollz/progressbar/v2 v2.15.0 // indirect
 	github.com/schollz/progressbar/v3 v3.19.1 // indirect
 	github.com/sugarme/regexpset v0.0.0-20200920021344-4d4ec8eaf93c // indirect

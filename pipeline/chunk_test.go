@@ -12,6 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
 	"example.com/larder/internal/testkit"
 	"example.com/larder/models/wordpiece"
 )
@@ -34,7 +36,7 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 	t.Helper()
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf("%s, size %d, overlap %d: %s", name, size, overlap, fmt.Sprintf(format, args...))
+		t.Fatalf("%s, size %d, overlap %d: %.1000s", name, size, overlap, fmt.Sprintf(format, args...))
 	}
 	chunks, err := chunkDocument(d, size, overlap, tokenizer)
 	if err != nil {
@@ -50,8 +52,20 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 		}
 		return 0
 	}
+	clusters := graphemeEdges(d.Text)
 	covered, reach := 0, 0
 	for i, c := range chunks {
+		for _, at := range []int{c.Start, c.End} {
+			if edge, _ := slices.BinarySearch(clusters, at); at > 0 && clusters[edge] != at {
+				cluster := d.Text[clusters[edge-1]:clusters[edge]]
+				if first, _ := utf8.DecodeRuneInString(cluster); unicode.IsSpace(first) {
+					continue // a mark without a letter
+				}
+				if n, _ := tokenizer.spans(cluster); len(n) <= size {
+					fail("chunk %d cuts %q", i, cluster)
+				}
+			}
+		}
 		switch {
 		case c.Start < 0 || c.End <= c.Start || c.End > len(d.Text):
 			fail("chunk %d is [%d, %d) of %d", i, c.Start, c.End, len(d.Text))
@@ -84,9 +98,13 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 			}
 		}
 		// A run of characters without blanks is cut only if it does not fit.
-		if start := c.Start - len(lastRun(d.Text[:c.Start])); start < c.Start {
-			run := d.Text[start : c.Start+len(firstRun(d.Text[c.Start:]))]
-			if n, _ := tokenizer.spans(run); len(n) <= size && !strings.ContainsFunc(run, func(r rune) bool { return unicode.In(r, spaceless...) }) {
+		near := 4 * maxCharacters(size)
+		if start := c.Start - len(lastRun(d.Text[max(0, c.Start-near):c.Start])); start < c.Start {
+			run := d.Text[start : c.Start+len(firstRun(d.Text[c.Start:min(len(d.Text), c.Start+near)]))]
+			n, _ := tokenizer.spans(run)
+			if len(n) <= size && utf8.RuneCountInString(run) <= maxCharacters(size) && !strings.ContainsFunc(run, func(r rune) bool {
+				return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+			}) {
 				fail("chunk %d begins inside %q of %d tokens, after %q", i, run, len(n), d.Text[chunks[max(i-1, 0)].Start:c.Start])
 			}
 		}
@@ -97,6 +115,14 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 		fail("%q at the end is in no chunk", rest)
 	}
 	return len(chunks)
+}
+
+// graphemeEdges returns where grapheme clusters end.
+func graphemeEdges(text string) (ends []int) {
+	for it := graphemes.FromString(text); it.Next(); {
+		ends = append(ends, it.End())
+	}
+	return ends
 }
 
 func firstRun(s string) string {
@@ -335,12 +361,12 @@ func TestCuts(t *testing.T) {
 		{"words, overlap", 4, 1, "we can refund the order for you", "we can refund the\nthe order for you"},
 		{"sentence", 8, 0, "We can refund the order. You can return the order. We can.", "We can refund the order.\nYou can return the order.\nWe can."},
 		{"sentence, overlap begins at a sentence", 12, 8, "We can refund the order. You can. We can return the order for you.", "We can refund the order. You can.\nYou can. We can return the order for you."},
-		{"sentence too early", 10, 0, "We can. You can return the order for the customer at the shop", "We can. You can return the order for the\ncustomer at the shop"},
+		{"sentence too early", 10, 0, "We can. You can return the order for the customer at the shop", "We can.\nYou can return the order for the customer at the\nshop"},
 		{"quote stays with its sentence", 10, 0, `We say "you can." You can return the order.`, "We say \"you can.\"\nYou can return the order."},
 		{"abbreviation", 8, 0, "we can return i. e. refund the order for you", "we can return i. e. refund\nthe order for you"},
 		{"question", 6, 0, "Can we return? We can return the order.", "Can we return?\nWe can return the order."},
 		{"ideographs", 6, 0, "日本語日。本語日本", "日本語日。\n本語日本"},
-		{"no closing mark begins a chunk", 4, 0, "日本語日、本語日本", "日本語\n日、本語\n日本"},
+		{"no closing mark begins a chunk", 4, 0, "日本語日、本語日本", "日本語\n日、\n本語日本"},
 		{"block", 8, 0, "We can refund the order\n\nYou can. We can return the order", "We can refund the order\nYou can. We can return the order"},
 		{"no word is cut", 4, 2, "we can zzz the order", "we can\ncan zzz\nthe order"},
 		{"no word is cut for what is shared", 4, 2, "we can we can zzzz the order", "we can we can\nzzzz\nthe order"},
