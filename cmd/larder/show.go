@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +15,21 @@ import (
 type showCommand struct {
 	Artifact  string `arg:"" help:"An artifact's folder, or a base's folder on a shelf."`
 	Documents bool   `help:"List every document."`
+	Document  string `help:"Print this document only: its path below the base's folder." placeholder:"PATH"`
+	Chunks    bool   `help:"With --document: print how it was cut."`
+	JSON      bool   `help:"With --document: print JSON, for programs."`
 }
 
 func (c *showCommand) Run(e *environment) error {
+	if c.Document == "" && (c.Chunks || c.JSON) {
+		return usageError{errors.New("--chunks and --json are for one document: name it with --document")}
+	}
 	a, err := openArtifact(c.Artifact)
 	if err != nil {
 		return err
+	}
+	if c.Document != "" {
+		return c.document(e, a)
 	}
 	m := a.Manifest
 	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
