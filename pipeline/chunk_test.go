@@ -108,6 +108,7 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 				fail("chunk %d begins inside %q of %d tokens, after %q", i, run, len(n), d.Text[chunks[max(i-1, 0)].Start:c.Start])
 			}
 		}
+		checkUnits(d, chunks, i, size, tokenizer, func(format string, args ...any) { t.Helper(); fail("chunk %d: %s", i, fmt.Sprintf(format, args...)) })
 		checkPlace(d, c, func(format string, args ...any) { t.Helper(); fail("chunk %d: %s", i, fmt.Sprintf(format, args...)) })
 		covered, reach = covered+c.Tokens, max(reach, c.End)
 	}
@@ -115,6 +116,30 @@ func checkChunks(t *testing.T, name string, d *Document, size, overlap int, toke
 		fail("%q at the end is in no chunk", rest)
 	}
 	return len(chunks)
+}
+
+// checkUnits requires of a chunk that it begins and ends in no table row, code block or heading that fits into one, and
+// that a heading is the last of it only if it is all of it.
+func checkUnits(d *Document, chunks []Chunk, i, size int, tokenizer tokenSplitter, fail func(string, ...any)) {
+	c := chunks[i]
+	for _, at := range []int{c.Start, c.End} {
+		b := d.block(at)
+		if b.Kind != TableRow && b.Kind != Code && b.Kind != Heading {
+			continue
+		}
+		text := strings.TrimSpace(d.Text[b.Start:b.End])
+		start := b.Start + strings.Index(d.Text[b.Start:b.End], text)
+		if at <= start || at >= start+len(text) || utf8.RuneCountInString(text) > maxCharacters(size) {
+			continue
+		}
+		if n, _ := tokenizer.spans(text); len(n) <= size && len(n) > 0 {
+			fail("cuts a %s of %d tokens: %q", b.Kind, len(n), text)
+		}
+	}
+	last := d.block(c.End - 1)
+	if last.Kind == Heading && c.End >= last.End && i < len(chunks)-1 && d.block(c.Start).Kind != Heading {
+		fail("ends with the heading %q", d.Text[last.Start:last.End])
+	}
 }
 
 // graphemeEdges returns where grapheme clusters end.
@@ -204,7 +229,7 @@ func chunkFiles(t *testing.T, names []string, oneOf int, tokenizer tokenSplitter
 		}
 		d := Parse(context.Background(), name, data, ParseOptions{PDF: engine})
 		d.Size = len(data)
-		if d.Verdict != OK {
+		if !d.hasText() {
 			continue
 		}
 		documents++
@@ -373,6 +398,12 @@ func TestCuts(t *testing.T) {
 		{"run with a hyphen", 4, 0, "we can we-can-we the order", "we can\nwe-can-\nwe the order"},
 		{"long word", 4, 2, "we zzzzzzzzzz can", "we\nzzzz\nzzzz\nzz\ncan"},
 		{"long word at the end", 2, 0, "we zzz", "we\nzz\nz"},
+		{"sentences are shared whole or not", 8, 3, "We can refund the order. You can return the order. We can.", "We can refund the order.\nYou can return the order.\nWe can."},
+		{"words are shared where a sentence is cut", 6, 2, "We can refund the order for you at the shop", "We can refund the order for\norder for you at the shop"},
+		{"clauses are shared before words", 9, 6, "We can, you can return the order for you", "We can, you can return the order for\nyou can return the order for you"},
+		{"clause", 8, 0, "We can refund the order, you can return the order", "We can refund the order,\nyou can return the order"},
+		{"emoji and accents stay whole", 1, 0, "we👩\u200d👩\u200d👧 e\u0301 we", "we👩\u200d👩\u200d👧\ne\u0301\nwe"},
+		{"keycaps stay whole", 2, 0, "we #\ufe0f\u20e3 we", "we\n#\ufe0f\u20e3\nwe"},
 		{"one token", 1, 1, "we zz can.", "we\nz\nz\ncan\n."},
 		{"accents", 1, 0, "we \u0301can\u0301 \u0301 we", "we\n\u0301can\u0301 \u0301\nwe"},
 	} {
@@ -390,6 +421,21 @@ func TestCuts(t *testing.T) {
 		{"heading stays with its text", 6, 0, "We can refund order.\n\n# Return\n\nYou can return.", "We can refund order.\nReturn⏎⏎You can return."},
 		{"headings stay together", 9, 0, "# Refund\n\n## Return\n\n### Order\n\nYou can return the order.", "Refund⏎⏎Return⏎⏎Order⏎⏎You can return the order."},
 		{"overlap begins at an item", 6, 5, "- We. Can refund\n- you can\n- return the order", "We. Can refund⏎you can\nyou can⏎return the order"},
+		{"a row is never cut", 6, 0, "| we | can |\n|---|---|\n| you can | return |\n| the order | for you |", "we | can\nyou can | return\nthe order | for you"},
+		{"a row longer than what is shared is shared whole or not", 11, 3, "| we | can |\n|---|---|\n| you can | return |\n| the order | for you |\n| we | can |", "we | can⏎you can | return\nthe order | for you⏎we | can"},
+		{"a row that fits is shared whole", 9, 3, "| we | can |\n|---|---|\n| you can | return |\n| we | can |\n| the order | for you |", "we | can⏎you can | return\nwe | can⏎the order | for you"},
+		{"a row that is too long ends at a cell", 6, 0, "| we | can |\n|---|---|\n| we can you return | the order for you can |", "we | can\nwe can you return |\nthe order for you can"},
+		{"code that fits starts a chunk", 8, 3, "We can refund the order.\n\n```\nwe can\n\nrefund the order\n```\n\nYou can.", "We can refund the order.\nwe can⏎⏎refund the order⏎⏎You can."},
+		{"code that is too long ends at an empty line", 6, 0, "```\nwe can\nrefund\n\nthe order\nfor you\nwe can\n```", "we can⏎refund\nthe order⏎for you⏎we can"},
+		{"or at a line, of which whole ones are shared", 5, 2, "```\nwe can\nrefund\nthe order\nfor\nyou\nwe can\n```", "we can⏎refund⏎the order\nthe order⏎for⏎you\nfor⏎you⏎we can"},
+		{"a line that is too long ends at a word", 4, 0, "```\nwe can refund the order for you\nwe can\n```", "we can refund the\norder for you\nwe can"},
+		{"a heading does not end a chunk", 7, 2, "We can.\n\n# Refund\n\n```\nwe can refund the order for\n```", "We can.\nRefund⏎⏎we can refund the order for"},
+		{"unless what follows does not fit beside it", 6, 2, "# Refund\n\n```\nwe can refund the order for\n```", "Refund\nwe can refund the order for"},
+		{"a heading that is too long is cut", 4, 0, "# We can refund the order\n\nYou can.", "We can refund the\norder⏎⏎You can."},
+		{"a heading without text joins the next", 8, 2, "We can return the order.\n\n## Refund\n\n# Return\n\nYou can.", "We can return the order.\nRefund⏎⏎Return⏎⏎You can."},
+		{"items stay whole", 9, 4, "We can return:\n\n- we can. We refund the order for you\n- you can", "We can return:\nwe can. We refund the order for you\nyou can"},
+		{"an item that is too long is cut at sentences", 6, 0, "- We can refund. You can return. We can.", "We can refund.\nYou can return.\nWe can."},
+		{"an item is cut rather than a heading left alone", 8, 0, "# Refund\n\n- we can refund. You can order it", "Refund⏎⏎we can refund.\nYou can order it"},
 		{"items", 6, 0, "- we can refund\n- we can return the order\n- we can", "we can refund\nwe can return the order\nwe can"},
 	} {
 		if got := cutText(t, "x.md", c.text, c.size, c.overlap); got != c.want {
