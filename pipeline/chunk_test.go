@@ -193,7 +193,7 @@ func checkChunkWords(d *Document, chunks []Chunk, data []byte) (words, strays in
 	var wide bool
 	if len(d.Pages) == 0 {
 		source, _ := decodeText(data, maxText)
-		lines, wide = strings.Split(string(source.text), "\n"), source.wide
+		lines, wide = strings.Split(string(source.text), "\n"), source.encoding != "utf-8"
 	}
 	for _, c := range chunks {
 		spans := wordSpans(d.Text[c.Start:c.End])

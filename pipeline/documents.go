@@ -50,7 +50,7 @@ func (b *bake) parseOne(ctx context.Context, i int, engine PDFEngine) error {
 	source := b.sources[i]
 	if b.Documents != nil {
 		data := []byte(b.Documents[i].Text)
-		d := parseText(data)
+		d := parseText(data, "utf-8")
 		d.Size, d.Meta.Title = len(data), b.Documents[i].Title
 		b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
 		return nil
@@ -60,7 +60,7 @@ func (b *bake) parseOne(ctx context.Context, i int, engine PDFEngine) error {
 		b.documents[i] = &Document{Verdict: Failed, Reason: err.Error(), Size: int(source.Size), Meta: source.Meta}
 		return nil
 	}
-	d := Parse(ctx, source.Path, data, ParseOptions{PDF: engine})
+	d := Parse(ctx, source.Path, data, ParseOptions{PDF: engine, Encoding: b.settings.Encoding})
 	if err := ctx.Err(); err != nil {
 		return err // a document that was cut short says nothing about itself
 	}

@@ -31,7 +31,7 @@ type ParseOptions struct {
 var formats = map[string]func(ctx context.Context, data []byte, o ParseOptions) *Document{
 	".md":       func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
 	".markdown": func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
-	".txt":      func(_ context.Context, data []byte, _ ParseOptions) *Document { return parseText(data) },
+	".txt":      func(_ context.Context, data []byte, o ParseOptions) *Document { return parseText(data, o.Encoding) },
 	".pdf":      func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o.PDF) },
 }
 
@@ -75,4 +75,9 @@ func Parse(ctx context.Context, name string, data []byte, o ParseOptions) (d *Do
 // failedDocument returns a document of which only the reason for its failure is known.
 func failedDocument(format string, args ...any) *Document {
 	return &Document{Verdict: Failed, Reason: fmt.Sprintf(format, args...)}
+}
+
+// garbledDocument returns a document whose text can't be told.
+func garbledDocument(format string, args ...any) *Document {
+	return &Document{Verdict: Garbled, Reason: fmt.Sprintf(format, args...)}
 }

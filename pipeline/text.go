@@ -13,10 +13,10 @@ import (
 //   - otherwise a line that starts with a bullet or a number begins a list item, which takes the
 //     lines up to the next one; its nesting is told by how far it is indented;
 //   - the lines of anything else are joined by blanks.
-func parseText(data []byte) *Document {
-	source, problem := decodeText(data, maxText)
-	if problem != "" {
-		return failedDocument("%s", problem)
+func parseText(data []byte, encoding string) *Document {
+	source, failed := decodeSource(data, maxText, encoding)
+	if failed != nil {
+		return failed
 	}
 	t := &textReader{canonicalText: newCanonicalText(source)}
 	var paragraph []textLine

@@ -1,13 +1,19 @@
 package pipeline
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 func goldenSources(t testing.TB, glob string) []string {
@@ -72,22 +78,204 @@ func TestEncodings(t *testing.T) {
 }
 
 func TestUndecodable(t *testing.T) {
-	for _, c := range []struct{ name, data, reason string }{
-		{"latin-1", "one\ntwo\r\n\r\ncaf\xe9", "not UTF-8: invalid byte 0xE9 at offset 14 (line 4); convert it to UTF-8"},
-		{"latin-1 behind a BOM", "\xef\xbb\xbfcaf\xe9", "not UTF-8: invalid byte 0xE9 at offset 6 (line 1); convert it to UTF-8"},
-		{"cut short", "abc\xd0", "not UTF-8: invalid byte 0xD0 at offset 3 (line 1); convert it to UTF-8"},
-		{"surrogate", "a\xed\xa0\x80", "not UTF-8: invalid byte 0xED at offset 1 (line 1); convert it to UTF-8"},
-		{"UTF-16 without BOM", "a\x00b\x00c\x00\n\x00d\x00", "not text: 5 of 10 bytes are control characters, the first in line 1; if it is UTF-16, convert it to UTF-8"},
-		{"UTF-32", "\xff\xfe\x00\x00a\x00\x00\x00", "UTF-32 is not read; convert it to UTF-8"},
-		{"half a unit", "\xff\xfea\x00b", "not UTF-16: half a unit at offset 4, the file's end; it may be cut short"},
-		{"half a pair", "\xff\xfea\x00\n\x00\x00\xd8b\x00", "not UTF-16: half a surrogate pair at offset 6 (line 2); convert it to UTF-8"},
-		{"half a pair at the end", "\xfe\xff\x00a\xd8\x00", "not UTF-16: half a surrogate pair at offset 4 (line 1); convert it to UTF-8"},
+	remedy := "name it by encoding: in base.yaml, or convert the file to UTF-8"
+	for _, c := range []struct {
+		name, data string
+		verdict    Verdict
+		reasons    []string
+	}{
+		{"latin-1 behind a BOM", "\xef\xbb\xbfcaf\xe9", Failed, []string{"not UTF-8: invalid byte 0xE9 at offset 6 (line 1); convert it to UTF-8"}},
+		{"cut short", "abc\r\n\xd0", Garbled, []string{"not UTF-8 (byte 0xD0 at offset 5, line 2)", "it may be", remedy}},
+		{"two letters", "a\xed\xa0\x80", Garbled, []string{"not UTF-8 (byte 0xED at offset 1, line 1)", "it may be windows-1252 or ", remedy}},
+		{"damaged UTF-8", "Ещё одна строка.\nИ еще\xd0\n", Garbled, []string{"UTF-8 but for 1 of its bytes, the first 0xD0 at offset 39 (line 2): it is damaged; mend it", remedy}},
+		{"half a unit", "\xff\xfea\x00b", Failed, []string{"not UTF-16: half a unit at offset 4, the file's end; it may be cut short"}},
+		{"half a pair", "\xff\xfea\x00\n\x00\x00\xd8b\x00", Failed, []string{"not UTF-16: half a surrogate pair at offset 6 (line 2); convert it to UTF-8"}},
+		{"half a pair at the end", "\xfe\xff\x00a\xd8\x00", Failed, []string{"not UTF-16: half a surrogate pair at offset 4 (line 1); convert it to UTF-8"}},
+		{"part of a unit", "\xff\xfe\x00\x00a\x00\x00\x00\x00", Failed, []string{"not UTF-32: part of a unit at offset 8, the file's end; it may be cut short"}},
+		{"no character", "\x00\x00\xfe\xff\x00\x00\x00\n\x00\x11\x00\x00", Failed, []string{"not UTF-32: no character at offset 8 (line 2); convert it to UTF-8"}},
+		{"a zip archive", "PK\x03\x04\x14\x00\x00\x00\x08\x00\xe9\xa1\x5a\x59", Failed, []string{"not text: its bytes are application/zip"}},
+		{"a picture", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00", Failed, []string{"not text: its bytes are image/png"}},
+		{"a program", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00>\x00\xe8\x91", Failed, []string{"not text: ", "control characters"}},
+		{"NULs", strings.Repeat("\x00", 64), Failed, []string{"not text: 64 of 64 characters are control characters, the first in line 1"}},
+		{"control characters", "a\n\x01\x02\x03\x04b", Failed, []string{"not text: 4 of 7 characters are control characters, the first in line 2"}},
 	} {
-		for _, name := range []string{"a.txt", "a.md"} {
-			if d := parseOf(t, name, []byte(c.data)); d.Verdict != Failed || d.Reason != c.reason {
-				t.Errorf("%s as %s: %s: %s", c.name, name, d.Verdict, d.Reason)
+		d := parseOf(t, "a.txt", []byte(c.data))
+		if d.Verdict != c.verdict {
+			t.Errorf("%s: %s: %s", c.name, d.Verdict, d.Reason)
+		}
+		for _, reason := range c.reasons {
+			if !strings.Contains(d.Reason, reason) {
+				t.Errorf("%s: %s does not say %q", c.name, d.Reason, reason)
 			}
 		}
+	}
+}
+
+func TestForcedEncoding(t *testing.T) {
+	cafe := "caf\xe9 \xa4"
+	for _, c := range []struct{ encoding, data, want string }{
+		{"iso-8859-15", cafe, "café €"},
+		{"ISO-8859-15", cafe, "café €"},
+		{"windows-1251", cafe, "cafй ¤"},
+		{"windows-1251", "caf\u00e9", "café"},        // valid UTF-8 is UTF-8
+		{"windows-1251", "\xff\xfea\x00b\x00", "ab"}, // a mark is believed
+		{"utf-16be", "\x00a\x00\n\x00b", "a b"},
+		{"utf-16be", "plain", "plain"},
+		{"iso-2022-jp", "a\x1b$B$\"$$\x1b(Bb\nc", "aあいb c"},
+		{"", "a\x1b$B$\"$$\x1b(Bb\nc", "aあいb c"},
+	} {
+		d := Parse(t.Context(), "a.txt", []byte(c.data), ParseOptions{Encoding: c.encoding})
+		if d.Verdict != OK || d.Text != c.want {
+			t.Errorf("%q as %s: %s %s: %q, want %q", c.data, c.encoding, d.Verdict, d.Reason, d.Text, c.want)
+		}
+	}
+	for _, c := range []struct{ encoding, data, want string }{
+		{"windows-1253", "a\r\nb\xd2c", "not windows-1253: invalid byte 0xD2 at offset 4 (line 2)"},
+		{"shift_jis", "\x82\xa0\n\x82", "not shift_jis: invalid byte 0x82 at offset 3 (line 2)"},
+		{"utf-8", "caf\xe9", "not UTF-8: invalid byte 0xE9 at offset 3"},
+		{"windows-1252", "\xe9\x01\x02\x03", "not text: 3 of 4 characters"},
+		{"nonsense", "\xe9", `encoding "nonsense" is not known`},
+	} {
+		d := Parse(t.Context(), "a.txt", []byte(c.data), ParseOptions{Encoding: c.encoding})
+		if d.Verdict != Failed || !strings.Contains(d.Reason, c.want) {
+			t.Errorf("%q as %s: %s %s, want %s", c.data, c.encoding, d.Verdict, d.Reason, c.want)
+		}
+	}
+	for name, known := range map[string]bool{"windows-1251": true, "UTF-8": true, "latin1": true, "replacement": false, "x-user-defined": false, "": false} {
+		if knownEncoding(name) != known {
+			t.Errorf("knownEncoding(%q) is %v", name, !known)
+		}
+	}
+}
+
+// encodings are those that each sample below testdata/encodings is written in.
+var encodings = map[string][]string{
+	"bg": {"windows-1251", "koi8-r", "ibm866", "iso-8859-5", "x-mac-cyrillic"}, "uk": {"windows-1251", "koi8-u", "iso-8859-5"},
+	"en": {"windows-1252"}, "fr": {"windows-1252", "iso-8859-15", "macintosh"}, "es": {"windows-1252", "iso-8859-15"},
+	"it": {"windows-1252"}, "pt": {"windows-1252", "macintosh"}, "sv": {"windows-1252", "macintosh"},
+	"cs": {"windows-1250", "iso-8859-2"}, "hu": {"windows-1250", "iso-8859-2"}, "pl": {"windows-1250", "iso-8859-2"}, "ro": {"windows-1250"},
+	"el": {"windows-1253", "iso-8859-7"}, "he": {"windows-1255", "iso-8859-8-i"}, "tr": {"windows-1254"},
+	"ja": {"shift_jis", "euc-jp", "iso-2022-jp"}, "ko": {"euc-kr"}, "zh-Hant": {"big5", "gb18030"},
+}
+
+// encode writes text in an encoding, without what it can't hold.
+func encode(t testing.TB, name, text string) []byte {
+	t.Helper()
+	var e encoding.Encoding
+	switch {
+	case strings.HasPrefix(name, "utf-32"):
+		e = encodingOf(name)
+	default:
+		var err error
+		if e, err = htmlindex.Get(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kept strings.Builder
+	for _, r := range text {
+		if _, err := e.NewEncoder().String(string(r)); err == nil {
+			kept.WriteRune(r)
+		}
+	}
+	data, err := e.NewEncoder().String(kept.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(data)
+}
+
+// TestEncodingsFound writes samples of many languages in their encodings and reads them back.
+func TestEncodingsFound(t *testing.T) {
+	names := goldenSources(t, "testdata/encodings/*.txt")
+	cases := 0
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		language := strings.TrimSuffix(filepath.Base(name), ".txt")
+		if len(encodings[language]) == 0 {
+			t.Errorf("no encoding for %s", name)
+		}
+		for _, e := range append([]string{"utf-16le", "utf-16be", "utf-32le", "utf-32be"}, encodings[language]...) {
+			for _, end := range []string{"\n", "\r\n", "\r"} {
+				cases++
+				written := encode(t, e, strings.ReplaceAll(string(data), "\n", end))
+				s, failed := decodeSource(written, maxText, "")
+				if failed != nil {
+					t.Errorf("%s in %s: %s", language, e, failed.Reason)
+					continue
+				}
+				known, failed := decodeAs(written, e, 0)
+				if failed != nil {
+					t.Fatal(failed.Reason)
+				}
+				if !bytes.Equal(s.text, known.text) {
+					t.Errorf("%s in %s is read as %s: %.60q", language, e, s.encoding, s.text)
+				}
+				checkOffsets(t, s, written)
+			}
+		}
+	}
+	if t.Logf("%d samples in %d encodings", len(names), cases/3); cases < 300 {
+		t.Error("too few")
+	}
+}
+
+// checkOffsets requires that what stands in the file between the offsets of two words is that part of the text.
+func checkOffsets(t *testing.T, s *sourceText, data []byte) {
+	t.Helper()
+	for n, l := range s.lines {
+		end := len(s.text)
+		if n+1 < len(s.lines) {
+			end = s.lines[n+1].start - 1
+		}
+		line := string(s.text[l.start:end])
+		for i := range line {
+			if i%7 != 0 && i != 0 {
+				continue
+			}
+			from, to := s.fileOffset(l.start+i, n+1), s.fileOffset(end, n+1)
+			part, failed := decodeAs(data[from:to], s.encoding, 0)
+			if failed != nil && strings.HasPrefix(failed.Reason, "not text") || s.encoding == "iso-2022-jp" {
+				continue // of what was shifted before, a part of a line does not know
+			}
+			if failed != nil || string(part.text) != line[i:] {
+				t.Fatalf("%s: bytes %d to %d are not %q of line %d", s.encoding, from, to, line[i:], n+1)
+			}
+		}
+	}
+}
+
+// TestRandomBytes: bytes at random are no text, be they of all kinds or without control characters.
+func TestRandomBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	cases := 0
+	for range 300 {
+		any, high := make([]byte, 40+random.IntN(400)), make([]byte, 40+random.IntN(400))
+		for i := range any {
+			any[i] = byte(random.Uint32())
+		}
+		for i := range high {
+			if high[i] = byte(random.Uint32()) | 0x80; i%8 == 7 {
+				high[i] = ' '
+			}
+		}
+		for _, data := range [][]byte{any, high} {
+			cases++
+			if d := parseOf(t, "a.txt", data); d.Verdict != Failed && d.Verdict != Garbled {
+				t.Errorf("%q: %s", data, d.Text)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+func TestOneCharacterManyEncodings(t *testing.T) {
+	// Where readings differ in a character that tells nothing, none is chosen.
+	d := parseOf(t, "a.txt", []byte("price: 5 \xa4"))
+	if d.Verdict != Garbled || !strings.Contains(d.Reason, "iso-8859-15") || !strings.Contains(d.Reason, "windows-1252") {
+		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }
 
@@ -120,10 +308,7 @@ func TestCharactersLeftOut(t *testing.T) {
 
 // TestTextMaterial parses every text file of the test material.
 func TestTextMaterial(t *testing.T) {
-	failed := map[string]bool{
-		"de-latin1.txt": true, "de-utf16le-nobom.txt": true, "de-utf32le-bom.txt": true, "es-cp1252-crlf.txt": true,
-		"invalid-utf8.txt": true, "random-binary.txt": true, "ru-cp1251.txt": true, "zh-gb18030.txt": true,
-	}
+	verdicts := map[string]Verdict{"invalid-utf8.txt": Garbled, "random-binary.txt": Failed, "only-bom.txt": Blank}
 	names := sharedFiles(t, "txt", ".txt", 20)
 	words, missing := 0, 0
 	for _, name := range names {
@@ -133,12 +318,7 @@ func TestTextMaterial(t *testing.T) {
 		}
 		d := parseOf(t, name, data)
 		base := filepath.Base(name)
-		want := OK
-		if failed[base] {
-			want = Failed
-		} else if base == "only-bom.txt" {
-			want = Blank
-		}
+		want := cmp.Or(verdicts[base], OK)
 		if d.Verdict != want {
 			t.Errorf("%s: %s: %s", base, d.Verdict, d.Reason)
 		}
@@ -175,14 +355,20 @@ func FuzzText(f *testing.F) {
 	}
 	f.Add(wide(binary.LittleEndian, "a\r\nb\n\n\t1) c"))
 	f.Add(wide(binary.BigEndian, "𝄞\f- a\n  - b"))
+	f.Add([]byte("\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0!\r\xca\xe0\xea \xe4\xe5\xeb\xe0?"))
+	f.Add([]byte("\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\n"))
 	f.Add([]byte("a\x00\rb\r\r\n\u2028c\u0085"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := parseOf(t, "a.txt", data)
-		source, problem := decodeText(data, maxText)
-		if (problem != "") != (d.Verdict == Failed) {
-			t.Fatalf("%s, but %q", d.Verdict, problem)
+		source, failed := decodeSource(data, maxText, "")
+		if failed != nil {
+			if d.Verdict != failed.Verdict || d.Reason != failed.Reason {
+				t.Fatalf("%s, but %q", d.Verdict, failed.Reason)
+			}
+			return
 		}
-		if problem == "" && squeeze(d.Text) != squeeze(string(source.text)) {
+		checkOffsets(t, source, data)
+		if squeeze(d.Text) != squeeze(string(source.text)) {
 			t.Fatalf("text %q of %q", d.Text, source.text)
 		}
 	})
