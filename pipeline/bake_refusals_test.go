@@ -23,7 +23,7 @@ func TestBakeUnreadableFile(t *testing.T) {
 	if err := os.Truncate(big, maxFile+1); err != nil { // sparse
 		t.Fatal(err)
 	}
-	writeFiles(t, o.Folder, map[string]string{"broken.txt": "caf\xe9\n"})
+	writeFiles(t, o.Folder, map[string]string{"broken.txt": "\xef\xbb\xbfcaf\xe9\n"})
 	_, err := Bake(context.Background(), o)
 	var documents *DocumentsError
 	if !errors.As(err, &documents) || len(documents.Documents) != 2 || !strings.Contains(err.Error(), "big.txt: failed: larger than the limit") {

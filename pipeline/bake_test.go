@@ -390,7 +390,7 @@ func TestBakeLeavesOut(t *testing.T) {
 
 func TestBakeFailingDocuments(t *testing.T) {
 	files := shopFiles()
-	files["faq/broken.txt"] = "caf\xe9 latin-1\n"
+	files["faq/broken.txt"] = "\xef\xbb\xbfcaf\xe9 latin-1\n"
 	files["half.md"] = "\xff\xfeH"
 	o := shop(t, files)
 	r, err := Bake(context.Background(), o)
@@ -398,7 +398,7 @@ func TestBakeFailingDocuments(t *testing.T) {
 	if !errors.As(err, &list) || len(list.Documents) != 2 || !strings.Contains(list.Hint(), "skip:") {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{o.Folder, "faq/broken.txt: failed: not UTF-8: invalid byte 0xE9 at offset 3 (line 1)", "half.md: failed: not UTF-16"} {
+	for _, want := range []string{o.Folder, "faq/broken.txt: failed: not UTF-8: invalid byte 0xE9 at offset 6 (line 1)", "half.md: failed: not UTF-16"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
@@ -561,7 +561,7 @@ func TestProvenanceTellsNothingOfTheMachine(t *testing.T) {
 func TestReport(t *testing.T) {
 	files := shopFiles()
 	files["draft.md"] = "---\ndraft: true\n---\nNot yet.\n"
-	files["broken.txt"] = "caf\xe9\n"
+	files["broken.txt"] = "\xef\xbb\xbfcaf\xe9\n"
 	files["picture.png"] = "PNG"
 	files["base.yaml"] += "skip: [broken.txt]\n"
 	o := shop(t, files)

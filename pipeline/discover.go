@@ -45,6 +45,14 @@ type LeftOut struct {
 	Reason string
 }
 
+// Why files and folders are left out, where a report counts or tests ask for it.
+const (
+	leftIgnored = "ignored by " + IgnoreFile
+	leftSymlink = "symbolic link"
+	leftBare    = "no extension"     // and more
+	leftKind    = "files ending in " // an extension, and more
+)
+
 const (
 	maxEntries = 1_000_000 // files and folders below a base's folder
 	maxDepth   = 64        // folders in one another
@@ -65,16 +73,17 @@ func OpenFolder(name string) (*os.Root, error) {
 }
 
 // Discover lists the documents below root in ascending order of the bytes of their paths, and what is
-// left out, likewise: hidden files and folders, symbolic links (never followed), what is not a regular
-// file, and other extensions than those of [Formats]. base.yaml itself is in neither list. Empty files are
-// documents.
+// left out, likewise: hidden files and folders, what an [IgnoreFile] names, symbolic links, what is not a
+// regular file, and other extensions than those of [Formats]. base.yaml and ignore files are in neither list. Empty
+// files are documents. Links are never followed: one that leads out of the folder must not be, and what another one
+// leads to is found by its own name. The folder itself may be a link.
 //
 // It returns an error if there is no document; if two paths differ only in case or in Unicode
 // composition, since not every file system can hold both; if a name holds control characters or is not
 // UTF-8; and if there are more than a million entries or folders deeper than 64.
 func Discover(root *os.Root, s Settings) (found []Source, leftOut []LeftOut, err error) {
 	w := walker{root: root, maxEntries: maxEntries}
-	if err := w.folder(".", 0); err != nil {
+	if err := w.folder(".", 0, nil); err != nil {
 		return nil, nil, err
 	}
 	slices.SortFunc(w.found, func(a, b Source) int { return strings.Compare(a.Path, b.Path) })
@@ -142,8 +151,9 @@ func (w *walker) leave(name, format string, args ...any) {
 	w.leftOut = append(w.leftOut, LeftOut{shown, fmt.Sprintf(format, args...)})
 }
 
-// folder walks over the folder called name, which is depth folders below the root.
-func (w *walker) folder(name string, depth int) error {
+// folder walks over the folder called name, which is depth folders below the root. rules are those of the ignore files
+// above.
+func (w *walker) folder(name string, depth int, rules []ignoreRule) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%s: folder %q is more than %d folders deep; flatten it, or hide it by a dot before its name", w.root.Name(), name, maxDepth)
 	}
@@ -170,29 +180,40 @@ func (w *walker) folder(name string, depth int) error {
 	if err := f.Close(); err != nil {
 		return fmt.Errorf("%s: folder %q: %w", w.root.Name(), name, cause(err))
 	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == IgnoreFile }) {
+		if rules, err = readIgnore(w.root, name, rules); err != nil {
+			return err
+		}
+	}
 	for _, e := range entries {
-		if err := w.entry(path.Join(name, e.Name()), e, depth); err != nil {
+		if err := w.entry(path.Join(name, e.Name()), e, depth, rules); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
+func (w *walker) entry(name string, e fs.DirEntry, depth int, rules []ignoreRule) error {
 	base, mode := e.Name(), e.Type()
 	switch {
+	case base == IgnoreFile:
 	case strings.HasPrefix(base, ".") && mode.IsDir():
 		w.leave(name, "hidden folder")
 	case strings.HasPrefix(base, "."):
 		w.leave(name, "hidden file")
+	case ignored(rules, norm.NFC.String(name), mode.IsDir()):
+		if mode.IsDir() {
+			name += "/"
+		}
+		w.leave(name, leftIgnored)
 	case mode&fs.ModeSymlink != 0:
-		w.leave(name, "symbolic link")
+		w.leave(name, leftSymlink)
 	case mode.IsDir():
 		if !printable(base) {
 			w.wrong("folder %q has control characters in its name or is not UTF-8; rename it", name)
 			return nil
 		}
-		return w.folder(name, depth+1)
+		return w.folder(name, depth+1, rules)
 	case !mode.IsRegular():
 		w.leave(name, "not a regular file")
 	case depth == 0 && base == SettingsFile:
@@ -200,9 +221,9 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 		w.leave(name, "settings are read from %s at the top of the folder alone", SettingsFile)
 	case !slices.Contains(Formats(), strings.ToLower(path.Ext(base))):
 		if path.Ext(base) == "" {
-			w.leave(name, "no extension (documents end in %s)", extensionList())
+			w.leave(name, "%s (documents end in %s)", leftBare, extensionList())
 		} else {
-			w.leave(name, "files ending in %s are not read", shownExtension(base))
+			w.leave(name, "%s%s are not read", leftKind, shownExtension(base))
 		}
 	case !printable(base):
 		w.wrong("file %q has control characters in its name or is not UTF-8; rename it", name)
@@ -228,7 +249,8 @@ func shownExtension(base string) string {
 	return ext
 }
 
-// ReadSource reads a document's file, which must be at most limit bytes. Errors do not repeat its name.
+// ReadSource reads a document's file, which must be at most limit bytes and must not change meanwhile, as far as its
+// size and its time of modification tell. Errors do not repeat its name.
 func ReadSource(root *os.Root, src Source, limit int64) ([]byte, error) {
 	name := filepath.FromSlash(src.Name)
 	info, err := root.Lstat(name)
@@ -238,6 +260,11 @@ func ReadSource(root *os.Root, src Source, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("no longer a regular file")
 	}
+	return readUnchanged(root, name, info, limit)
+}
+
+// readUnchanged reads a file that must be what it was when info was taken, before and after.
+func readUnchanged(root *os.Root, name string, info fs.FileInfo, limit int64) ([]byte, error) {
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, cause(err)
@@ -246,7 +273,32 @@ func ReadSource(root *os.Root, src Source, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, tooLarge(limit)
 	}
-	data := make([]byte, 0, info.Size()+1) // room to see the end of the file
+	opened, err := f.Stat()
+	if err != nil {
+		return nil, cause(err)
+	}
+	if !os.SameFile(info, opened) {
+		return nil, errChanged
+	}
+	data, err := readAtMost(f, info.Size(), limit)
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, cause(err)
+	}
+	if after.Size() != int64(len(data)) || after.Size() != info.Size() || !after.ModTime().Equal(info.ModTime()) {
+		return nil, errChanged
+	}
+	return data, nil
+}
+
+var errChanged = errors.New("changed while it was read; bake again when nothing writes to it")
+
+// readAtMost reads a file of about size bytes that must be at most limit bytes.
+func readAtMost(f io.Reader, size, limit int64) ([]byte, error) {
+	data := make([]byte, 0, size+1) // room to see the end of the file
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]

@@ -181,11 +181,11 @@ func TestDiscoverLimits(t *testing.T) {
 
 	root = tree(t, "a.md", "b.md", "c/d.md")
 	w := walker{root: root, maxEntries: 4}
-	if err := w.folder(".", 0); err != nil {
+	if err := w.folder(".", 0, nil); err != nil {
 		t.Error(err)
 	}
 	w = walker{root: root, maxEntries: 3}
-	wantError(t, "too many", w.folder(".", 0), root.Name(), "more than 3 files")
+	wantError(t, "too many", w.folder(".", 0, nil), root.Name(), "more than 3 files")
 }
 
 func TestReadSource(t *testing.T) {

@@ -61,3 +61,53 @@ func TestDiscoverLinks(t *testing.T) {
 		t.Errorf("read %q outside of the root", data)
 	}
 }
+
+// TestReadSourceChanges changes files while they are read: the reader of a pipe can't be stopped in the middle of a
+// file, so what is read is a file whose state before and after differ.
+func TestReadSourceChanges(t *testing.T) {
+	root := tree(t, "a.md")
+	name := filepath.Join(root.Name(), "a.md")
+	info, err := root.Lstat("a.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() error {
+		_, err := readUnchanged(root, "a.md", info, 100)
+		return err
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(name, info.ModTime(), info.ModTime().Add(1)); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "touched", read(), "changed while it was read")
+	if err := os.WriteFile(name, []byte("longer than before"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "longer", read(), "changed while it was read")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("b.md"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "replaced", read(), "changed while it was read")
+}
+
+// TestOpenFolderLink opens a folder by a link to it.
+func TestOpenFolderLink(t *testing.T) {
+	root := tree(t, "a.md")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(root.Name(), link); err != nil {
+		t.Fatal(err)
+	}
+	linked, err := OpenFolder(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer linked.Close()
+	if found, _, err := Discover(linked, DefaultSettings("x")); err != nil || len(found) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -66,6 +68,59 @@ func (r *Report) leftOutInside() map[string]int {
 	return n
 }
 
+// maxShown is how many files that are left out for one reason are named.
+const maxShown = 10
+
+// leftOutLines says what was left out: how many files of each other kind, how many are ignored, and the names of the
+// rest, such as hidden files and links.
+func leftOutLines(leftOut []LeftOut) []string {
+	kinds := map[string]int{}
+	ignored := 0
+	var named []string
+	unnamed := map[string]int{} // by reason
+	shown := map[string]int{}
+	for _, l := range leftOut {
+		switch {
+		case l.Reason == leftIgnored:
+			ignored++
+		case strings.HasPrefix(l.Reason, leftBare):
+			kinds["without extension"]++
+		case strings.HasPrefix(l.Reason, leftKind):
+			kinds[strings.ToLower(strings.Fields(strings.TrimPrefix(l.Reason, leftKind))[0])]++
+		case shown[l.Reason] == maxShown:
+			unnamed[l.Reason]++
+		default:
+			shown[l.Reason]++
+			named = append(named, l.Path+": "+l.Reason)
+		}
+	}
+	var lines []string
+	if len(kinds) > 0 {
+		names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int { return cmp.Or(kinds[b]-kinds[a], strings.Compare(a, b)) })
+		var counts []string
+		rest := 0
+		for i, name := range names {
+			if i >= maxShown {
+				rest += kinds[name]
+				continue
+			}
+			counts = append(counts, fmt.Sprintf("%d %s", kinds[name], name))
+		}
+		if rest > 0 {
+			counts = append(counts, fmt.Sprintf("%d of %d other kinds", rest, len(names)-maxShown))
+		}
+		lines = append(lines, strings.Join(counts, ", ")+": not read")
+	}
+	if ignored > 0 {
+		lines = append(lines, fmt.Sprintf("%d %s", ignored, leftIgnored))
+	}
+	lines = append(lines, named...)
+	for _, reason := range slices.Sorted(maps.Keys(unnamed)) {
+		lines = append(lines, fmt.Sprintf("%d more: %s", unnamed[reason], reason))
+	}
+	return lines
+}
+
 // Write prints the report: what a person wants to know of a bake, and every document that is not simply ok.
 func (r *Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d documents, %d chunks, %d tokens, %d terms, mode %s\n", r.Settings.Name, len(r.Documents), r.Chunks, r.Tokens, r.Terms, r.Settings.Mode)
@@ -74,8 +129,8 @@ func (r *Report) Write(w io.Writer) {
 			fmt.Fprintf(w, "  %-9s %s: %s\n", d.Verdict, d.Path, d.Reason)
 		}
 	}
-	for _, l := range r.LeftOut {
-		fmt.Fprintf(w, "  left out  %s: %s\n", l.Path, l.Reason)
+	for _, line := range leftOutLines(r.LeftOut) {
+		fmt.Fprintf(w, "  left out  %s\n", line)
 	}
 	for _, setting := range r.Unmatched {
 		fmt.Fprintf(w, "  warning   base.yaml: %s matches no document\n", setting)

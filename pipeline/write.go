@@ -119,6 +119,9 @@ func (b *bake) removeStale(dir string) {
 	}
 }
 
+// maxLeftOut is how many of the files that are no documents the provenance lists.
+const maxLeftOut = 1000
+
 // provenance is provenance.json: how the artifact came to be. No clock time, host name or absolute path.
 func (b *bake) provenance() ([]byte, error) {
 	p := struct {
@@ -128,13 +131,15 @@ func (b *bake) provenance() ([]byte, error) {
 		Versions  map[string]string `json:"versions"`
 		PDFEngine string            `json:"pdf_engine"`
 		Documents map[string]int    `json:"documents"`       // by verdict
-		LeftOut   []LeftOut         `json:"left_out"`        // files that are no documents
+		LeftOut   []LeftOut         `json:"left_out"`        // files that are no documents, the first of them
+		Number    int               `json:"left_out_count"`  // of all of them
 		Inside    map[string]int    `json:"left_out_inside"` // parts of documents, by reason
 		Chunks    int               `json:"chunks"`
 		Tokens    int               `json:"tokens"`
 	}{
 		Generator: "larder " + b.Version, Revision: b.Revision, Embedder: "none", Versions: map[string]string{},
-		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut, Inside: b.report.leftOutInside(),
+		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut[:min(len(b.report.LeftOut), maxLeftOut)],
+		Number: len(b.report.LeftOut), Inside: b.report.leftOutInside(),
 		Chunks: b.report.Chunks, Tokens: b.report.Tokens,
 	}
 	if p.LeftOut == nil {
