@@ -86,7 +86,7 @@ func (c *bakeCommand) Run(e *environment) error {
 }
 
 // baseFolders returns the folders of the bases in dir: dir itself if it has a base.yaml or documents, else its
-// folders. Names, if any, choose among them.
+// folders, and the folders that links in it lead to. Names, if any, choose among them.
 func baseFolders(dir string, names []string) ([]string, error) {
 	dir = filepath.Clean(dir)
 	entries, err := os.ReadDir(dir)
@@ -98,7 +98,15 @@ func baseFolders(dir string, names []string) ([]string, error) {
 		if strings.HasPrefix(entry.Name(), ".") {
 			continue
 		}
-		if entry.IsDir() {
+		isFolder := entry.IsDir()
+		if entry.Type()&fs.ModeSymlink != 0 {
+			info, err := os.Stat(filepath.Join(dir, entry.Name()))
+			if err != nil {
+				return nil, fmt.Errorf("%s is a link that leads to nothing: %w; mend or remove it", filepath.Join(dir, entry.Name()), err)
+			}
+			isFolder = info.IsDir()
+		}
+		if isFolder {
 			folders = append(folders, filepath.Join(dir, entry.Name()))
 		} else if entry.Name() == "base.yaml" || slices.Contains(pipeline.Formats(), strings.ToLower(filepath.Ext(entry.Name()))) {
 			folders = []string{dir}
