@@ -84,64 +84,14 @@ func newPDFEngine(name, cacheDir string, limits pdfLimits, parallel int) (PDFEng
 type pdfFile struct {
 	title string // from the file's metadata, "" unless it looks like a title
 	pages []Page
+
+	raw     []*rawPage     // the pages' lines, after finishPages
+	outline []outlineEntry // of the file, in its order
 }
 
 // A pdfFiler is an engine that tells more of a file than its pages.
 type pdfFiler interface {
 	file(ctx context.Context, data []byte) (*pdfFile, error)
-}
-
-// parsePDF reads a PDF file. Text is the pages' text, paragraph by paragraph; a paragraph that runs over the
-// end of a page is one block. The verdict is that of the worst page, where a blank page counts as good.
-func parsePDF(ctx context.Context, data []byte, e PDFEngine) *Document {
-	file := &pdfFile{}
-	var err error
-	if f, ok := e.(pdfFiler); ok {
-		file, err = f.file(ctx, data)
-	} else {
-		file.pages, err = e.Pages(ctx, data)
-	}
-	if err != nil {
-		d := &Document{Verdict: Failed, Reason: err.Error()}
-		if pe := (*PDFError)(nil); errors.As(err, &pe) {
-			d.Verdict, d.Reason = pe.Verdict, pe.Reason
-		}
-		return d
-	}
-	d := &Document{Pages: file.pages, Meta: Meta{Title: file.title}}
-	var text strings.Builder
-	for _, p := range file.pages {
-		if p.Verdict != OK {
-			continue
-		}
-		for i, par := range strings.Split(p.Text, "\n\n") {
-			par = unwrap(par)
-			if i == 0 && len(d.Blocks) > 0 {
-				last := &d.Blocks[len(d.Blocks)-1]
-				if before := text.String()[last.Start:last.End]; d.Segments[len(d.Segments)-1].Page == p.Number-1 && continues(before, par) {
-					if !unspaced(before, par) {
-						text.WriteByte(' ')
-					}
-					d.Segments = append(d.Segments, Segment{Start: text.Len(), Page: p.Number})
-					text.WriteString(par)
-					last.End = text.Len()
-					continue
-				}
-			}
-			if text.Len() > 0 {
-				text.WriteString("\n\n")
-			}
-			if i == 0 {
-				d.Segments = append(d.Segments, Segment{Start: text.Len(), Page: p.Number})
-			}
-			start := text.Len()
-			text.WriteString(par)
-			d.Blocks = append(d.Blocks, Block{Kind: Paragraph, Start: start, End: text.Len()})
-		}
-	}
-	d.Text = text.String()
-	d.Verdict, d.Reason = pagesVerdict(file.pages)
-	return d
 }
 
 // pageSeverity orders verdicts from best to worst.
@@ -261,7 +211,7 @@ func (c *pdfCollector) finish(err error) (*pdfFile, error) {
 			c.pages[i] = &rawPage{Failed: reason}
 		}
 	}
-	return &pdfFile{title: saneTitle(c.title), pages: finishPages(c.pages)}, nil
+	return &pdfFile{title: saneTitle(c.title), pages: finishPages(c.pages), raw: c.pages}, nil
 }
 
 // refusePDF says whether a file is not worth opening.

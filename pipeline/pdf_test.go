@@ -183,31 +183,57 @@ func checkPDFDocument(t *testing.T, name string, d *Document) {
 	if len(d.Text) > 0 && (len(d.Segments) == 0 || d.Segments[0].Start != 0) {
 		t.Fatalf("%s: segments do not begin at 0: %v", name, d.Segments)
 	}
-	var pages []int
 	for i, p := range d.Pages {
 		if p.Number != i+1 || (p.Verdict != OK) != (p.Text == "") {
 			t.Errorf("%s: page %d has number %d, verdict %s and %d bytes", name, i+1, p.Number, p.Verdict, len(p.Text))
-		}
-		if p.Verdict == OK {
-			pages = append(pages, p.Number)
 		}
 		if (p.Reason == "") != (p.Verdict == OK || p.Verdict == Blank) || strings.Contains(p.Reason, "\n") {
 			t.Errorf("%s: page %d is %s with reason %q", name, p.Number, p.Verdict, p.Reason)
 		}
 	}
-	if len(pages) != len(d.Segments) {
-		t.Fatalf("%s: %d segments for %d pages with text", name, len(d.Segments), len(pages))
+	// What the pages say and does not repeat is in the text, on their page, once, and nothing else is.
+	said := make([]map[rune]int, len(d.Pages))
+	for i, p := range d.Pages {
+		said[i] = map[rune]int{}
+		countRunes(said[i], p.Text, 1)
+		for _, r := range p.Running {
+			countRunes(said[i], r, -1)
+		}
 	}
 	for i, s := range d.Segments {
 		end := len(d.Text)
 		if i+1 < len(d.Segments) {
 			end = d.Segments[i+1].Start
 		}
-		if s.Page != pages[i] || end <= s.Start {
+		if s.Page < 1 || s.Page > len(d.Pages) || end <= s.Start || i > 0 && s.Page <= d.Segments[i-1].Page {
 			t.Fatalf("%s: segment %d is %v, ends at %d", name, i, s, end)
 		}
-		if got, want := compact(d.Text[s.Start:end]), compact(d.Pages[s.Page-1].Text); got != want {
-			t.Errorf("%s: segment of page %d does not hold the page's text", name, s.Page)
+		countRunes(said[s.Page-1], d.Text[s.Start:end], -1)
+	}
+	for i, counts := range said {
+		for c, n := range counts {
+			if n != 0 {
+				t.Errorf("%s: page %d has %q %d times more than the document's text", name, i+1, c, n)
+				break
+			}
+		}
+	}
+	for i, b := range d.Blocks {
+		first, last := d.Segments[d.segment(b.Start)].Page, d.Segments[d.segment(b.End-1)].Page
+		if first == last && len(d.Pages[first-1].Running) == 0 && b.Kind != TableRow && !strings.Contains(compact(d.Pages[first-1].Text), compact(d.Text[b.Start:b.End])) {
+			t.Errorf("%s: block %d is not on page %d: %q", name, i, first, d.Text[b.Start:b.End])
+		}
+		if (b.Kind == Heading) != (b.Kind == Heading && b.Level >= 1 && b.Level <= 6) || b.Kind == Heading && (len(b.Path) == 0 || b.Path[len(b.Path)-1] != d.Text[b.Start:b.End]) {
+			t.Errorf("%s: block %d is a heading of level %d with path %q", name, i, b.Level, b.Path)
+		}
+	}
+}
+
+// countRunes adds n for each character of s, but for blanks, and what stands between lines and cells.
+func countRunes(counts map[rune]int, s string, n int) {
+	for _, c := range s {
+		if !unicode.IsSpace(c) && c != '-' && c != '\u2010' && c != '|' {
+			counts[c] += n
 		}
 	}
 }
@@ -439,12 +465,9 @@ func TestParagraphBreaks(t *testing.T) {
 		for _, l := range strings.Split(c.lines, "|") {
 			raw = append(raw, rawLine{Text: l})
 		}
-		if got := paragraphs(raw); got != c.want {
+		if got := paragraphs(raw, wordsOf(nil)); got != c.want {
 			t.Errorf("got %q\nwant %q", got, c.want)
 		}
-	}
-	if got := unwrap("返品は\n三十日以内\nに限る"); got != "返品は三十日以内に限る" {
-		t.Errorf("got %q", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +14,8 @@ type rawPage struct {
 	Images   int       `json:"images,omitempty"`
 	Unmapped int       `json:"unmapped,omitempty"` // glyphs that no character is known for
 	Failed   string    `json:"failed,omitempty"`   // why the page can't be read
+
+	cells [][]rawLine // what stands apart on each of Lines, once they are joined; nil for a line of one piece
 }
 
 // A rawLine is a run of text on one baseline. Lengths are in points, y grows upwards. Size is the height of
@@ -37,19 +38,27 @@ func finishPages(raw []*rawPage) []Page {
 	for i, r := range raw {
 		pages[i].Number = i + 1
 		r.judge(&pages[i])
-		for j := range r.Lines {
-			r.Lines[j].Text = cleanPDFLine(r.Lines[j].Text)
-		}
-		r.Lines = slices.DeleteFunc(r.Lines, func(l rawLine) bool { return l.Text == "" })
-		r.Lines = joinPieces(r.Lines)
+		r.finish()
 	}
 	seen := wordsOf(raw)
 	for i, r := range raw {
 		if pages[i].Verdict == OK {
-			pages[i].Text = joinHyphens(paragraphs(r.Lines), seen)
+			pages[i].Text = paragraphs(r.Lines, seen)
 		}
 	}
 	return pages
+}
+
+// finish cleans the lines of a page and joins those that are parts of one.
+func (r *rawPage) finish() {
+	for i := range r.Lines {
+		r.Lines[i].Text = cleanPDFLine(r.Lines[i].Text)
+	}
+	r.Lines = slices.DeleteFunc(r.Lines, func(l rawLine) bool { return l.Text == "" })
+	pieces := slices.Clone(r.Lines)
+	r.Lines = joinPieces(r.Lines)
+	r.cells = cellsOf(r.Lines, pieces)
+	r.Lines = placed(r.Lines)
 }
 
 // judge sets the page's verdict and reason.
@@ -159,30 +168,39 @@ func joinPieces(lines []rawLine) []rawLine {
 	return out
 }
 
-// paragraphs returns the text of a page: lines end in LF, and an empty line stands between paragraphs.
-func paragraphs(lines []rawLine) string {
-	lines = placed(lines)
-	left, right := float32(math.Inf(1)), float32(math.Inf(-1))
-	for _, l := range lines {
-		left, right = min(left, l.Left), max(right, l.Right)
-	}
-	lead := leading(lines)
+// paragraphs returns the text of a page: lines end in LF, and an empty line stands between paragraphs. Line-end
+// hyphens are taken out with what the document's words tell.
+func paragraphs(lines []rawLine, seen *vocabulary) string {
+	starts := paragraphStarts(lines)
 	var b strings.Builder
 	for i, l := range lines {
+		text := l.Text
 		if i > 0 {
-			b.WriteByte('\n')
-			if breaks(lines[i-1], l, lead, left, right) {
+			switch {
+			case starts[i]:
+				b.WriteString("\n\n")
+			case lineEnd(lines[i-1].Text, text, seen) <= hardHyphen:
+			default:
 				b.WriteByte('\n')
 			}
 		}
-		b.WriteString(l.Text)
+		if i+1 < len(lines) && !starts[i+1] && lineEnd(text, lines[i+1].Text, seen) == softHyphen {
+			text = withoutHyphen(text)
+		}
+		b.WriteString(text)
 	}
 	return b.String()
 }
 
-// placed returns lines with a place for each: if one has none, all get one as on a typewriter.
+// placed returns lines with a place for each, as on a typewriter, if most have none.
 func placed(lines []rawLine) []rawLine {
-	if !slices.ContainsFunc(lines, func(l rawLine) bool { return l.Size <= 0 }) {
+	unplaced := 0
+	for _, l := range lines {
+		if l.Size <= 0 {
+			unplaced++
+		}
+	}
+	if 2*unplaced <= len(lines) {
 		return lines
 	}
 	out := make([]rawLine, len(lines))
@@ -216,29 +234,74 @@ func sameSize(a, b rawLine) bool { return max(a.Size, b.Size) < 1.2*min(a.Size, 
 
 func abs32(x float32) float32 { return max(x, -x) }
 
-// breaks says whether a paragraph ends between line p and the next line l.
-func breaks(p, l rawLine, lead, left, right float32) bool {
-	if strings.HasSuffix(p.Text, "-") && startsLower(l.Text) {
+// paragraphStarts says for each line of a page whether a paragraph starts with it.
+func paragraphStarts(lines []rawLine) []bool {
+	starts := make([]bool, len(lines))
+	lead := leading(lines)
+	for i := range lines {
+		starts[i] = i == 0 || paragraphStart(lines, i, lead)
+	}
+	return starts
+}
+
+// paragraphStart says whether a paragraph ends between line i-1 and line i.
+func paragraphStart(lines []rawLine, i int, lead float32) bool {
+	p, l := lines[i-1], lines[i]
+	if endsInHyphen(p.Text) && startsLower(l.Text) {
 		return false
+	}
+	if p.Size <= 0 || l.Size <= 0 {
+		return !continues(p.Text, l.Text)
 	}
 	step := p.Bottom - l.Bottom
 	usual := lead
 	if usual == 0 {
 		usual = 1.25 * l.Size
 	}
-	switch short := p.Right-left < 0.6*(right-left); {
+	switch {
 	case step < -0.5*l.Size || step > 3*usual: // another column, or another place on the page
 		return !continues(p.Text, l.Text)
-	case !sameSize(p, l) || step > 1.3*usual:
+	case !sameSize(p, l) || step > 1.3*max(usual, l.Size):
 		return true
 	case startsPDFItem(l.Text):
 		return true
-	case short && !startsLower(l.Text): // a heading, a row of a table, a line of an address, a last line
+	case !startsLower(l.Text) && leavesRoom(lines, i-1): // a heading, a row of a table, a line of an address, a last line
 		return true
 	case l.Left-p.Left > 0.8*l.Size && endsSentence(p.Text): // indented first line
 		return true
+	case p.Left-l.Left > 0.8*l.Size && endsSentence(p.Text) && i > 1 && abs32(lines[i-2].Left-p.Left) < 0.3*l.Size: // hanging indent
+		return true
 	}
 	return false
+}
+
+// leavesRoom says whether line i ends early enough that the word which begins the next line would have found
+// room on it, by the lines around that stand in the same column.
+func leavesRoom(lines []rawLine, i int) bool {
+	p := lines[i]
+	var left float32 = p.Left
+	var rights []float32
+	for _, l := range lines[max(0, i-15):min(len(lines), i+16)] {
+		if sameSize(p, l) && abs32(l.Left-p.Left) < 4*p.Size && l.Right > p.Left {
+			left = min(left, l.Left)
+			rights = append(rights, l.Right)
+		}
+	}
+	slices.Sort(rights)
+	right := rights[len(rights)*9/10]
+	next := lines[i+1]
+	word := next.Text
+	for at, c := range word {
+		if unicode.IsSpace(c) || at > 0 && (ideographic(c) || c == '-') {
+			word = word[:at]
+			break
+		}
+	}
+	width := (next.Right - next.Left) * float32(utf8.RuneCountInString(word)) / float32(max(1, utf8.RuneCountInString(next.Text)))
+	if p.Right+width+0.4*p.Size > right {
+		return false
+	}
+	return endsSentence(p.Text) || p.Right-left < 0.7*(right-left)
 }
 
 // startsPDFItem says whether a line begins with a bullet or a number of a list.
@@ -274,95 +337,24 @@ func endsSentence(s string) bool {
 }
 
 // continues says whether a paragraph that ends in before goes on with after, over the end of a column or a page.
-func continues(before, after string) bool { return !endsSentence(before) && startsLower(after) }
+func continues(before, after string) bool {
+	return !endsSentence(before) && startsLower(after) && !startsPDFItem(after)
+}
 
 // unspaced says whether no blank belongs between before and after, which stood on two lines: both are of a
 // script that is written without blanks.
 func unspaced(before, after string) bool {
 	a, _ := utf8.DecodeLastRuneInString(before)
 	b, _ := utf8.DecodeRuneInString(after)
-	return ideographic(a) && ideographic(b)
+	return ideographic(a) && ideographic(b) || unicode.In(a, blankless...) && unicode.In(b, blankless...)
 }
 
 func ideographic(c rune) bool {
 	return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana) || c >= 0x3000 && c <= 0x303F || c >= 0xFF00 && c <= 0xFF65
 }
 
-// unwrap returns a paragraph as one line.
-func unwrap(paragraph string) string {
-	lines := strings.Split(paragraph, "\n")
-	var b strings.Builder
-	for i, l := range lines {
-		if i > 0 && !unspaced(lines[i-1], l) {
-			b.WriteByte(' ')
-		}
-		b.WriteString(l)
-	}
-	return b.String()
-}
-
-// wordsOf counts the words of a document that do not touch a line's end, lower case, hyphens inside kept.
-func wordsOf(pages []*rawPage) map[string]int {
-	seen := map[string]int{}
-	for _, p := range pages {
-		for _, l := range p.Lines {
-			fields := strings.Fields(l.Text)
-			for i, w := range fields {
-				if i == len(fields)-1 && strings.HasSuffix(w, "-") {
-					continue
-				}
-				if w = strings.ToLower(strings.TrimFunc(w, notLetter)); len(w) > 1 {
-					seen[w]++
-				}
-			}
-		}
-	}
-	return seen
-}
-
-func notLetter(c rune) bool { return !unicode.IsLetter(c) }
-
-// joinHyphens takes out line ends after hyphens, and the hyphens that are there only because of a line's
-// end. A hyphen stays if the document writes the word with it elsewhere, or if both parts are words of the
-// document, and always before capitals and digits.
-func joinHyphens(text string, seen map[string]int) string {
-	var b strings.Builder
-	for {
-		i := strings.Index(text, "-\n")
-		if i < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		before, after := text[:i], text[i+2:]
-		left := strings.ToLower(before[strings.LastIndexFunc(before, func(c rune) bool { return notLetter(c) && c != '-' })+1:])
-		last, _ := utf8.DecodeLastRuneInString(before)
-		first, _ := utf8.DecodeRuneInString(after)
-		b.WriteString(before)
-		switch {
-		case !unicode.IsLetter(last) && !unicode.IsDigit(last) || !unicode.IsLetter(first) && !unicode.IsDigit(first):
-			b.WriteString("-\n") // a dash
-		case !unicode.IsLower(first) || !unicode.IsLower(last) || keepsHyphen(left, wordAt(after), seen):
-			b.WriteString("-")
-		}
-		text = after
-	}
-}
-
-// wordAt returns the letters that text begins with, lower case.
-func wordAt(text string) string {
-	if end := strings.IndexFunc(text, notLetter); end >= 0 {
-		text = text[:end]
-	}
-	return strings.ToLower(text)
-}
-
-func keepsHyphen(left, right string, seen map[string]int) bool {
-	with, without := seen[left+"-"+right], seen[left+right]
-	if with != without {
-		return with > without
-	}
-	return utf8.RuneCountInString(left) > 3 && utf8.RuneCountInString(right) > 3 && seen[left] > 0 && seen[right] > 0
-}
+// blankless are scripts that are written without blanks between words, apart from those of China and Japan.
+var blankless = []*unicode.RangeTable{unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
 
 // fileEndings are what titles that are file names end in, after the dot.
 var fileEndings = strings.Fields("ai cdr cgi doc docm docx dot dvi dwg eps fm frm htm html indd jpg key md odp ods odt p65 pages pdf pm5 pm6 pmd png ppt pptx ps pub qxd qxp rtf tex tif tiff txt vsd wpd xls xlsm xlsx xml")
