@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPDFTables(t *testing.T) {
+	prose := textPage("@700 The mill stands on a hill above~and its sails can be seen from all",
+		"the village, where the wind is strong~the farms around, which brought their",
+		"in winter and in spring, and weak~grain in the autumn of every year",
+		"only in the weeks of the harvest~and paid the miller with a sack of it")
+	for _, c := range []struct {
+		name  string
+		page  *rawPage
+		rows  []string
+		about string // Context of the last row
+	}{
+		{"numbers under names", textPage("Mills of the county", "", "Name~Sails~Height (m)", "Hill mill~4~12", "Lake mill~6~9", "Monks' mill~4~11", "", sentence1, sentence2),
+			[]string{"Name | Sails | Height (m)", "Hill mill | 4 | 12", "Lake mill | 6 | 9", "Monks' mill | 4 | 11"}, "Name | Sails | Height (m)"},
+		{"words only", textPage("cap~carries the sails", "stone~grinds the grain", "brake~stops the sails"),
+			[]string{"cap | carries the sails", "stone | grinds the grain", "brake | stops the sails"}, ""},
+		{"cells of several lines", textPage("Name~Owner~Built", "Hill mill~the village and~1712", "~the farms a-", "~round", "", "Lake mill~the monks~1690", "", "Old mill~nobody~1544"),
+			[]string{"Name | Owner | Built", "Hill mill | the village and the farms around | 1712", "Lake mill | the monks | 1690", "Old mill | nobody | 1544"}, "Name | Owner | Built"},
+		{"an empty cell", textPage("Name~Sails~Height", "Hill mill~4~12", "Lake mill~~9", "Old mill~4~11"),
+			[]string{"Name | Sails | Height", "Hill mill | 4 | 12", "Lake mill | | 9", "Old mill | 4 | 11"}, "Name | Sails | Height"},
+		{"two columns of prose", prose, nil, ""},
+		{"two rows", textPage("Name~Sails", "Hill mill~4", "", sentence1), nil, ""},
+		{"a list", textPage("1.~the cap is turned", "2.~the brake is released", "3.~the stones are let down"), nil, ""},
+		{"code with line numbers", textPage("10~for sail := range sails {", "11~turn(sail)", "12~}"), nil, ""},
+	} {
+		d := documentOf(t, nil, c.page)
+		if got := blocksText(d, TableRow); !slices.Equal(got, c.rows) {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.rows)
+		}
+		about := ""
+		for _, b := range d.Blocks {
+			if b.Kind == TableRow {
+				about = b.Context
+			}
+		}
+		if about != c.about {
+			t.Errorf("%s: context %q, want %q", c.name, about, c.about)
+		}
+	}
+}
+
+// A table goes on over the end of a page, where its columns do.
+func TestPDFTableOverPages(t *testing.T) {
+	d := documentOf(t, nil, textPage(sentence1, sentence2, sentence3, "", "Name~Sails~Height", "Hill mill~4~12", "Lake mill~6~9", "Old mill~4~11"),
+		textPage("New mill~4~17", "Far mill~6~19", "Low mill~4~7", "", sentence1, sentence2, sentence3))
+	rows := 0
+	for _, b := range d.Blocks {
+		if b.Kind == TableRow {
+			if rows++; rows > 1 && b.Context != "Name | Sails | Height" {
+				t.Errorf("row %q has context %q", d.Text[b.Start:b.End], b.Context)
+			}
+		}
+	}
+	if rows != 7 {
+		t.Errorf("%d rows in %q", rows, blocksText(d))
+	}
+}
+
+func TestPDFHeadings(t *testing.T) {
+	body := []string{sentence1, sentence2, sentence3, ""}
+	page := func(lines ...string) *rawPage {
+		var all []string
+		for _, l := range lines {
+			if all = append(all, l); !strings.HasPrefix(l, "^^") {
+				all = append(append(all, ""), body...)
+			}
+		}
+		return textPage(all...)
+	}
+	paths := func(d *Document) (paths []string) {
+		for _, b := range d.Blocks {
+			if b.Kind == Heading {
+				paths = append(paths, strings.Join(b.Path, " > "))
+			}
+		}
+		return paths
+	}
+	for _, c := range []struct {
+		name    string
+		outline []outlineEntry
+		pages   []*rawPage
+		want    []string
+	}{
+		{"by size", nil, []*rawPage{page("^ Mills", "^ Sails"), page("^ Stones")}, []string{"Mills", "Sails", "Stones"}},
+		{"not a sentence", nil, []*rawPage{page("^ It stood still.", "^ and so on", "^ Figure 3 of a mill")}, nil},
+		{"by outline", []outlineEntry{{"1 Mills", 1, 1, 0}, {"1.1 Sails", 2, 1, 0}, {"Stones", 1, 2, 0}, {"Elsewhere", 1, 2, 0}},
+			[]*rawPage{page("1. Mills", "Sails"), page("CHAPTER TWO: Stones")}, []string{"1. Mills", "1. Mills > Sails", "CHAPTER TWO: Stones"}},
+		{"outline of another file", []outlineEntry{{"Cheese", 1, 1, 0}, {"Wine", 1, 9, 0}, {"Beer", 1, -1, 0}}, []*rawPage{page("^ Mills", "^ Sails")}, []string{"Mills", "Sails"}},
+	} {
+		d := documentOf(t, c.outline, c.pages...)
+		if got := paths(d); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		for _, b := range d.Blocks {
+			if b.Kind == Paragraph && len(c.want) > 0 && len(b.Path) == 0 {
+				t.Errorf("%s: %q is under no heading", c.name, d.Text[b.Start:b.End])
+			}
+		}
+	}
+}
