@@ -62,7 +62,9 @@ func (f *pdfFile) document() *Document {
 		startParagraphs(page, body)
 	}
 	markTables(lines)
-	markHeadings(lines, f.outline)
+	if title := markHeadings(lines, f.outline); d.Meta.Title == "" {
+		d.Meta.Title = saneTitle(title)
+	}
 	w := pdfTextWriter{document: d, seen: wordsOf(f.raw)}
 	for _, page := range lines {
 		for _, l := range page {

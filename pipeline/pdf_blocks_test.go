@@ -105,3 +105,44 @@ func TestPDFHeadings(t *testing.T) {
 		}
 	}
 }
+
+func TestPDFHeadingsInBold(t *testing.T) {
+	bold := func(text string, page *rawPage) *rawPage {
+		for i := range page.Lines {
+			if page.Lines[i].Text == text {
+				page.Lines[i].Bold = true
+			}
+		}
+		return page
+	}
+	for _, c := range []struct {
+		name string
+		page *rawPage
+		want []string
+	}{
+		{"above text", bold("Sails", textPage(sentence1, sentence2, sentence3, "", "Sails", "", sentence1, sentence2)), []string{"Sails"}},
+		{"label of a form", bold("Sails", textPage(sentence1, sentence2, sentence3, "", "Sails", "", "four")), nil},
+		{"all is bold", bold(sentence1, textPage(sentence1)), nil},
+	} {
+		if got := blocksText(documentOf(t, nil, c.page), Heading); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPDFTitle(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		page *rawPage
+		want string
+	}{
+		{"largest", textPage("^ Mills of the county", "", sentence1, sentence2, sentence3), "Mills of the county"},
+		{"two as large", textPage("^ Mills of the county", "", sentence1, sentence2, "", "^ Their sails", "", sentence3), ""},
+		{"after text", textPage(sentence1, sentence2, sentence3, "", "^ Mills of the county"), ""},
+		{"a numbered part", textPage("^ 1. Mills of the county", "", sentence1, sentence2, sentence3), ""},
+	} {
+		if got := documentOf(t, nil, c.page).Meta.Title; got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -24,14 +24,17 @@ const (
 
 // markHeadings finds the headings among the lines of a document: those that the file's outline names, and those that
 // are set like headings. A document with an outline that fits its text has only the former and those set like them.
-func markHeadings(pages [][]*pdfLine, outline []outlineEntry) {
+// It returns the document's title, "" if it is not sure that there is one.
+func markHeadings(pages [][]*pdfLine, outline []outlineEntry) (title string) {
 	found := markOutline(pages, outline)
 	styles := newHeadingStyles(pages)
+	title = styles.title()
 	if 2*found >= len(outline) && found >= 3 {
-		styles.learn(pages)
-		return
+		styles.learn()
+	} else {
+		styles.mark()
 	}
-	styles.mark()
+	return title
 }
 
 // headingKey returns the letters and digits of text in lower case, and the same without the name and the number of a
@@ -145,19 +148,22 @@ type headingStyle struct {
 type headingGroup struct {
 	lines []*pdfLine
 	style headingStyle
+	text  string
 	looks bool // it is set and worded like a heading
+	large bool // by its size, and not only in bold
 	body  bool // it is text that a heading can stand above
 }
 
 // headingStyles are the paragraphs of a document with what they look like.
 type headingStyles struct {
 	groups []headingGroup
+	body   float32 // size of most text
 }
 
 func newHeadingStyles(pages [][]*pdfLine) *headingStyles {
 	body := bodySize(pages)
 	boldBody := mostlyBold(pages)
-	s := &headingStyles{}
+	s := &headingStyles{body: body}
 	for _, lines := range pages {
 		for i := 0; i < len(lines); {
 			j := i + 1
@@ -177,7 +183,7 @@ func mostlyBold(pages [][]*pdfLine) bool {
 	for _, lines := range pages {
 		for _, l := range lines {
 			all += len(l.Text)
-			if l.bold() {
+			if l.Bold {
 				bold += len(l.Text)
 			}
 		}
@@ -195,16 +201,18 @@ func newHeadingGroup(lines []*pdfLine, body float32, boldBody bool) headingGroup
 			text.WriteByte(' ')
 		}
 		text.WriteString(l.Text)
-		bold = bold && l.bold()
+		bold = bold && l.Bold
 		low, high = min(low, l.Size), max(high, l.Size)
 	}
 	t := text.String()
 	g.style = headingStyle{half: int(2*high + 0.5), bold: bold && !boldBody, depth: max(1, numberDepth(t))}
-	g.body = len(t) > 40 && high < 1.12*body
+	g.body = (len(t) > 40 || startsPDFItem(t) || lines[0].row != nil) && high < 1.12*body
 	if lines[0].row != nil || lines[0].Size <= 0 || inCells(lines) || high > 1.1*low || len(lines) >= headingLines || !wordedAsHeading(t) {
 		return g
 	}
-	g.looks = high > 1.12*body || g.style.bold && high > 0.95*body && body > 0
+	g.text = t
+	g.large = high > 1.12*body
+	g.looks = g.large || g.style.bold && high > 0.95*body && body > 0
 	return g
 }
 
@@ -238,11 +246,11 @@ func wordedAsHeading(t string) bool {
 	switch {
 	case unicode.IsLower(first) || !unicode.IsLetter(first) && !unicode.IsDigit(first) && !strings.ContainsRune("“\"‘'«¿¡§„「『《【", first):
 		return false
-	case strings.ContainsRune(".,;:-…=。！？；：、", last) && !isNumbering(t):
+	case strings.ContainsRune(".,;:-…=/。！？；：、", last) && !isNumbering(t):
 		return false
 	case strings.Count(t, ", ") > 2 || strings.ContainsAny(t, "∗*†‡§@"): // names of authors
 		return false
-	case letters < 2 || 2*(letters) < runes-strings.Count(t, " ")-digits/2:
+	case !hasWord(t) || 2*(letters) < runes-strings.Count(t, " ")-digits/2:
 		return false
 	case strings.Contains(t, "...") || strings.Contains(t, ". . .") || strings.ContainsAny(t, "=|{}@\\"):
 		return false
@@ -250,6 +258,25 @@ func wordedAsHeading(t string) bool {
 		return false
 	}
 	return true
+}
+
+// hasWord says whether text has three letters in a row, or two of a script whose words are as short.
+func hasWord(t string) bool {
+	run := 0
+	for _, c := range t {
+		switch {
+		case ideographic(c) || unicode.Is(unicode.Hangul, c):
+			run += 2
+		case unicode.IsLetter(c) || unicode.Is(unicode.Mn, c):
+			run++
+		default:
+			run = 0
+		}
+		if run >= 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // isNumbering says whether text is only the name and the number of a part, as in Chapter 3.
@@ -288,9 +315,6 @@ func numberDepth(t string) int {
 	return len(parts)
 }
 
-// bold says whether a line is set in a bold font.
-func (l *pdfLine) bold() bool { return false }
-
 // mark marks the groups that look like headings and stand like them, with levels by their styles.
 func (s *headingStyles) mark() {
 	var chosen []*headingGroup
@@ -302,6 +326,7 @@ func (s *headingStyles) mark() {
 			all += len(l.Text)
 		}
 	}
+	s.dropLabels()
 	for i := 0; i < len(s.groups); {
 		if !s.groups[i].looks {
 			i++
@@ -356,18 +381,64 @@ func (g *headingGroup) set(level int) {
 	}
 }
 
+// mostRepeats is how often a heading's text may stand in a document.
+const mostRepeats = 3
+
+// dropLabels takes what is repeated too often for a heading, and what is bold and has no text under it, for labels of
+// forms and the like.
+func (s *headingStyles) dropLabels() {
+	times := map[string]int{}
+	for _, g := range s.groups {
+		if g.looks {
+			times[g.text]++
+		}
+	}
+	above := false // text that a heading may stand above
+	for i := len(s.groups) - 1; i >= 0; i-- {
+		g := &s.groups[i]
+		switch {
+		case !g.looks:
+			above = g.body
+		case times[g.text] > mostRepeats || !g.large && !above:
+			g.looks, above = false, false
+		}
+	}
+}
+
+// title returns the text that is set as the title of a document: before the first text of the first page, larger than
+// anything else of the document. It returns "" if that is not sure.
+func (s *headingStyles) title() string {
+	var best *headingGroup
+	for i := range s.groups {
+		g := &s.groups[i]
+		if g.body || g.lines[0].page != s.groups[0].lines[0].page {
+			break
+		}
+		if g.looks && (best == nil || g.style.half > best.style.half) {
+			best = g
+		}
+	}
+	if best == nil || float32(best.style.half)/2 < 1.35*s.body || numberDepth(best.text) > 0 || len(strings.Fields(best.text)) < 2 && !strings.ContainsFunc(best.text, ideographic) {
+		return ""
+	}
+	if slices.ContainsFunc(s.groups, func(g headingGroup) bool {
+		return g.looks && g.style.half >= best.style.half && g.text != best.text
+	}) {
+		return ""
+	}
+	return best.text
+}
+
 // learn marks the groups that are set like headings which the outline names.
-func (s *headingStyles) learn(pages [][]*pdfLine) {
+func (s *headingStyles) learn() {
 	levels := map[headingStyle]map[int]int{}
-	plain := map[headingStyle]int{}
+	s.dropLabels()
 	for _, g := range s.groups {
 		if h := g.lines[0].heading; h > 0 {
 			if levels[g.style] == nil {
 				levels[g.style] = map[int]int{}
 			}
 			levels[g.style][h]++
-		} else if !g.looks {
-			plain[g.style]++
 		}
 	}
 	for i := range s.groups {

@@ -26,6 +26,7 @@ type rawLine struct {
 	Right  float32 `json:"r,omitempty"`
 	Bottom float32 `json:"b,omitempty"` // of the baseline or the glyph's box, the same for all lines of a page
 	Size   float32 `json:"s,omitempty"`
+	Bold   bool    `json:"B,omitempty"` // it begins and ends in a bold font
 }
 
 // garbledShare is the share of characters that stand for nothing from which a page is garbled. Good pages
