@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/enums"
@@ -320,12 +321,23 @@ func (f *pdfiumFile) page(index int, limits pdfLimits) (*rawPage, error) {
 		return p, nil
 	}
 	found := 0
-	if chars.Count > 0 {
+	switch {
+	case chars.Count > mostGlyphs:
 		got, err := in.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, Count: chars.Count})
 		if err != nil {
 			return nil, err
 		}
 		p.Lines, found = pdfiumLines(in, text.TextPage, got.Text)
+	case chars.Count > 0:
+		glyphs, err := pdfiumGlyphs(in, text.TextPage, chars.Count)
+		if err != nil {
+			return nil, err
+		}
+		if left, bottom, right, top, ok := pdfiumSheet(in, page); ok {
+			glyphs = visibleGlyphs(glyphs, left, bottom, right, top)
+		}
+		p.Lines = layoutGlyphs(glyphs)
+		found = len(p.Lines)
 	}
 	if found == 0 {
 		p.Images = pdfiumImages(in, page)
@@ -340,6 +352,76 @@ func (f *pdfiumFile) page(index int, limits pdfLimits) (*rawPage, error) {
 		}
 	}
 	return p, nil
+}
+
+// pdfiumSheet returns the sheet that a page is cut from, as far as it matters: what stands close to the page but
+// outside of it is read too, since real text is found there beside printers' marks.
+func pdfiumSheet(in pdfium.Pdfium, page requests.Page) (left, bottom, right, top float32, ok bool) {
+	box, err := in.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: page})
+	if err != nil {
+		return 0, 0, 0, 0, false
+	}
+	left, bottom, right, top = box.Rect.Left, box.Rect.Bottom, box.Rect.Right, box.Rect.Top
+	margin := max(72, 0.15*(right-left), 0.15*(top-bottom))
+	return left - margin, bottom - margin, right + margin, top + margin, right > left && top > bottom
+}
+
+// mostGlyphs is the number of characters of a page up to which each one's place is asked for.
+const mostGlyphs = 200_000
+
+// pdfiumGlyphs returns the characters of a page that the file draws, in its order. Those that pdfium adds, for
+// gaps and ends of lines that it guesses, are left out.
+func pdfiumGlyphs(in pdfium.Pdfium, page references.FPDF_TEXTPAGE, count int) ([]glyph, error) {
+	glyphs := make([]glyph, 0, count)
+	char := requests.FPDFText_GetUnicode{TextPage: page}
+	place := requests.FPDFText_GetLooseCharBox{TextPage: page}
+	angle := requests.FPDFText_GetCharAngle{TextPage: page}
+	var last glyph
+	half, first := rune(0), -2 // the first half of a pair of surrogates, and its index
+	for i := range count {
+		char.Index, place.Index, angle.Index = i, i, i
+		u, err := in.FPDFText_GetUnicode(&char)
+		if err != nil {
+			return nil, err
+		}
+		g := glyph{c: rune(u.Unicode)}
+		if utf16.IsSurrogate(g.c) {
+			if i == first+1 && utf16.DecodeRune(half, g.c) != unicode.ReplacementChar {
+				g.c = utf16.DecodeRune(half, g.c)
+			} else {
+				half, first = g.c, i
+				continue
+			}
+		}
+		switch g.c {
+		case 0:
+			continue
+		case 2, 0xFFFE: // a hyphen at the end of a line
+			g.c = '-'
+		}
+		b, err := in.FPDFText_GetLooseCharBox(&place)
+		if err == nil {
+			g.l, g.r, g.b, g.t = b.Rect.Left, b.Rect.Right, b.Rect.Bottom, b.Rect.Top
+		}
+		if !(g.t-g.b > 0.01) || !(g.r-g.l < 1e6 && g.t-g.b < 1e6) || g.r < g.l { // none, or one that pdfium adds
+			g.lost = true
+			glyphs = append(glyphs, g)
+			continue
+		}
+		if g.b != last.b || g.t != last.t {
+			a, err := in.FPDFText_GetCharAngle(&angle)
+			if err == nil && a.CharAngle >= 0 {
+				quarters := float64(a.CharAngle) / (math.Pi / 2)
+				g.turn = uint8(int(math.Round(quarters)) & 3)
+				g.skew = math.Abs(quarters-math.Round(quarters)) > 0.05
+			}
+		} else {
+			g.turn, g.skew = last.turn, last.skew
+		}
+		glyphs = append(glyphs, g)
+		last = g
+	}
+	return glyphs, nil
 }
 
 // hyphenMark is what pdfium puts in place of a line-end hyphen and the line end after it.
