@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // A glyph is a character where it stands on a page. The box is as wide as the glyph's advance and as high as
@@ -16,16 +18,18 @@ type glyph struct {
 	lost bool  // it has no place, or, if it is a blank, the engine guesses that there is one
 	l, r float32
 	b, t float32
+	at   int32 // its number on the page, as the engine counts
 }
 
 // A segment is a run of glyphs on one baseline without a wide gap, in a frame in which it runs to the right.
 type segment struct {
-	glyphs []glyph // blanks among them
-	l, r   float32
-	b, t   float32
-	em     float32 // an estimate of the font's size
-	order  int     // where it stands in the file's order
-	last   glyph   // the last one that is not blank
+	glyphs  []glyph // blanks among them
+	l, r    float32
+	b, t    float32
+	em      float32 // an estimate of the font's size
+	order   int     // where it stands in the file's order
+	initial int     // of its glyphs are the large letter that a paragraph begins with
+	last    glyph   // the last one that is not blank
 }
 
 func (s *segment) height() float32 { return s.t - s.b }
@@ -140,7 +144,7 @@ func below(lines, more []rawLine) []rawLine {
 }
 
 func layoutUpright(glyphs []glyph) []rawLine {
-	segments := joinNeighbours(segmentsOf(glyphs))
+	segments := joinInitials(joinNeighbours(segmentsOf(glyphs)))
 	order := readingOrder(blocksOf(segments))
 	lines := make([]rawLine, 0, len(segments))
 	for _, b := range order {
@@ -219,7 +223,7 @@ func (s *segment) takes(g glyph) bool {
 	if p.skew != g.skew {
 		return false
 	}
-	if g.sameBox(p) {
+	if g.sameBox(p) || g.onto(p) || p.onto(g) {
 		return true
 	}
 	em := max(s.em, g.size())
@@ -344,6 +348,32 @@ func joinNeighbours(segments []*segment) []*segment {
 	return slices.DeleteFunc(segments, func(s *segment) bool { return gone[s] })
 }
 
+// joinInitials joins a large letter at the beginning of a paragraph to the line at its top.
+func joinInitials(segments []*segment) []*segment {
+	out := segments[:0]
+	for i, s := range segments {
+		if n := len(out); i > 0 && n > 0 {
+			if p := out[n-1]; p.initialOf(s) {
+				s.glyphs = append(slices.Clone(p.glyphs), s.glyphs...)
+				s.l, s.order, s.initial = p.l, p.order, len(p.glyphs)
+				out[n-1] = s
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// initialOf says whether p is a letter two lines high or more, with the line s right of its upper half.
+func (p *segment) initialOf(s *segment) bool {
+	if len(p.glyphs) != 1 || !unicode.IsUpper(p.last.c) || len(s.glyphs) < 4 || p.em < 1.8*s.em {
+		return false
+	}
+	gap := s.l - p.r
+	return gap > -0.3*s.em && gap < 0.8*s.em && s.t > (p.b+p.t)/2 && s.t < p.t+0.5*s.em && (unicode.IsLower(s.glyphs[0].c) || unicode.IsUpper(s.glyphs[0].c) && unicode.IsUpper(s.glyphs[1].c))
+}
+
 // A block is a group of segments that the file draws one after the other, each one below or right of the one before.
 type block struct {
 	segments []*segment
@@ -465,14 +495,70 @@ func overlap(a0, a1, b0, b1 float32) bool {
 // line makes a line of a segment.
 func (s *segment) line() rawLine {
 	text := s.text()
-	return rawLine{Text: text, Left: round32(s.l), Right: round32(s.r), Bottom: round32(s.b), Size: round32(s.height())}
+	return rawLine{Text: text, Left: round32(s.l), Right: round32(s.r), Bottom: round32(s.b), Size: round32(s.height()),
+		first: s.glyphs[0].at, last: s.last.at}
 }
 
 func round32(x float32) float32 { return points(float64(x)) }
 
+// accents are characters for accents alone, with the combining ones that mean the same. Some programs draw
+// letters with accents as two glyphs in one place.
+var accents = map[rune]rune{
+	'`': 0x300, '´': 0x301, 'ˆ': 0x302, '^': 0x302, '˜': 0x303, '~': 0x303, '¯': 0x304, '˘': 0x306, '˙': 0x307, '¨': 0x308,
+	'˚': 0x30A, '˝': 0x30B, 'ˇ': 0x30C, '¸': 0x327, '˛': 0x328,
+}
+
+// onto says whether g is an accent drawn over or under p, and what both make is a letter.
+func (g *glyph) onto(p glyph) bool {
+	if g.c < 0x80 && g.c != '`' && g.c != '^' && g.c != '~' || accents[g.c] == 0 || !unicode.IsLetter(p.c) {
+		return false
+	}
+	middle := (g.l + g.r) / 2
+	common := min(g.r, p.r) - max(g.l, p.l)
+	return middle > p.l && middle < p.r && common > 0.6*min(g.r-g.l, p.r-p.l) && abs32(g.b-p.b) < 0.6*(p.t-p.b) && accented(p.c, g.c) != 0
+}
+
+// accented returns the letter that a letter and an accent make, 0 if there is none.
+func accented(letter, accent rune) rune {
+	switch letter {
+	case 'ı':
+		letter = 'i'
+	case 'ȷ':
+		letter = 'j'
+	}
+	made := []rune(norm.NFC.String(string([]rune{letter, accents[accent]})))
+	if len(made) != 1 {
+		return 0
+	}
+	return made[0]
+}
+
+// compose puts accents on the letters that they are drawn at.
+func compose(glyphs []glyph) []glyph {
+	out := make([]glyph, 0, len(glyphs))
+	for i := 0; i < len(glyphs); i++ {
+		g := glyphs[i]
+		if accents[g.c] != 0 {
+			if i+1 < len(glyphs) && g.onto(glyphs[i+1]) {
+				next := glyphs[i+1]
+				next.c = accented(next.c, g.c)
+				out = append(out, next)
+				i++
+				continue
+			}
+			if n := len(out); n > 0 && g.onto(out[n-1]) {
+				out[n-1].c = accented(out[n-1].c, g.c)
+				continue
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
 // text is what a segment says: blanks where gaps are, in logical order.
 func (s *segment) text() string {
-	glyphs := s.glyphs
+	glyphs := compose(s.glyphs)
 	if s.rightToLeft() {
 		glyphs = visual(glyphs)
 	}
@@ -490,19 +576,28 @@ func (s *segment) text() string {
 		}
 		c := cell{c: g.c}
 		if n := len(cells); n > 0 {
-			if c.gap = g.l - s.glyphRight(cells[n-1]); g.sameBox(before) {
+			if c.gap = g.l - cells[n-1].r; g.sameBox(before) {
 				c.gap, spaced = 0, false
 			}
 			c.spaced, c.space = spaced, space.r-space.l
-			c.after = c.space > 0.05*s.em && space.l > before.l && g.l > space.r-0.15*c.space
+			if n < s.initial+1 && s.initial > 0 {
+				c.gap, spaced = 0, false
+			}
+			c.after = spaced && c.space > 0.05*s.em && space.l > before.l && g.l > space.r-0.15*c.space
 		}
 		c.r, before = g.r, g
+		c.b, c.h = g.b, g.t-g.b
 		cells = append(cells, c)
 		spaced = false
 	}
 	tracking, limit := letterSpacing(cells, s.em)
+	mark := noteMark(cells)
 	out := make([]rune, 0, len(cells)+len(cells)/5)
 	for i, c := range cells {
+		if i > 0 && i == mark {
+			out = append(out, ' ', c.c)
+			continue
+		}
 		if unicode.IsControl(c.c) { // it stands for nothing, but it stands between words
 			out = append(out, ' ', c.c, ' ')
 			continue
@@ -515,6 +610,20 @@ func (s *segment) text() string {
 	return string(logical(out))
 }
 
+// noteMark returns the number of small raised characters that a line begins with, the mark of a footnote.
+func noteMark(cells []cell) int {
+	for i := 1; i < min(4, len(cells)); i++ {
+		a, b := cells[i-1], cells[i]
+		if a.h < 0.85*b.h && a.b > b.b+0.15*b.h && unicode.IsLetter(b.c) {
+			return i
+		}
+		if abs32(a.b-b.b) > 0.02*b.h {
+			break
+		}
+	}
+	return 0
+}
+
 type cell struct {
 	c      rune
 	r      float32
@@ -522,9 +631,8 @@ type cell struct {
 	spaced bool    // a blank is drawn between
 	space  float32 // its width
 	after  bool    // the cell begins where that blank ends
+	b, h   float32 // of the glyph's box
 }
-
-func (s *segment) glyphRight(c cell) float32 { return c.r }
 
 // blank says whether a blank belongs before a cell.
 func (c cell) blank(tracking, limit, em float32) bool {
@@ -716,4 +824,23 @@ func brackets(line []rune) []rune {
 		}
 	}
 	return line
+}
+
+// boldFont says whether a font's name is that of a bold one. TeX's names have their own words for it.
+func boldFont(name string) bool {
+	if _, after, ok := strings.Cut(name, "+"); ok {
+		name = after
+	}
+	lower := strings.ToLower(name)
+	for _, word := range []string{"bold", "black", "heavy", "demi", "-medi"} {
+		if strings.Contains(lower, word) {
+			return !strings.Contains(lower, "demilight")
+		}
+	}
+	for _, tex := range []string{"cmb", "cmssbx", "cmssdc", "sfbx", "ecbx", "tcbx", "lmbx"} {
+		if strings.HasPrefix(lower, tex) {
+			return true
+		}
+	}
+	return false
 }

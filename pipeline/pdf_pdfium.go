@@ -297,7 +297,7 @@ func (f *pdfiumFile) page(index int, limits pdfLimits) (*rawPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.forms { // what is filled in becomes part of the page, which has to be loaded anew to see it
+	if f.forms || pdfiumFields(in, requests.Page{ByReference: &loaded.Page}) { // what is filled in becomes part of the page, which has to be loaded anew to see it
 		in.FPDFPage_Flatten(&requests.FPDFPage_Flatten{Page: requests.Page{ByReference: &loaded.Page}, Usage: requests.FPDFPage_FlattenUsageNormalDisplay})
 		in.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page})
 		if loaded, err = in.FPDF_LoadPage(load); err != nil {
@@ -337,6 +337,7 @@ func (f *pdfiumFile) page(index int, limits pdfLimits) (*rawPage, error) {
 			glyphs = visibleGlyphs(glyphs, left, bottom, right, top)
 		}
 		p.Lines = layoutGlyphs(glyphs)
+		pdfiumBold(in, text.TextPage, p.Lines)
 		found = len(p.Lines)
 	}
 	if found == 0 {
@@ -352,6 +353,39 @@ func (f *pdfiumFile) page(index int, limits pdfLimits) (*rawPage, error) {
 		}
 	}
 	return p, nil
+}
+
+// pdfiumFields says whether a page has fields or text boxes: files without a form have them too.
+func pdfiumFields(in pdfium.Pdfium, page requests.Page) bool {
+	count, err := in.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: page})
+	if err != nil {
+		return false
+	}
+	for i := range min(count.Count, 50) {
+		a, err := in.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: page, Index: i})
+		if err != nil {
+			return false
+		}
+		kind, err := in.FPDFAnnot_GetSubtype(&requests.FPDFAnnot_GetSubtype{Annotation: a.Annotation})
+		in.FPDFPage_CloseAnnot(&requests.FPDFPage_CloseAnnot{Annotation: a.Annotation})
+		if err == nil && (kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_WIDGET || kind.Subtype == enums.FPDF_ANNOT_SUBTYPE_FREETEXT) {
+			return true
+		}
+	}
+	return false
+}
+
+// pdfiumBold finds out which lines are bold.
+func pdfiumBold(in pdfium.Pdfium, page references.FPDF_TEXTPAGE, lines []rawLine) {
+	for i := range lines {
+		l := &lines[i]
+		l.Bold = pdfiumBoldAt(in, page, l.first) && (l.first == l.last || pdfiumBoldAt(in, page, l.last))
+	}
+}
+
+func pdfiumBoldAt(in pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int32) bool {
+	font, err := in.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: page, Index: int(at)})
+	return err == nil && (font.Flags&(1<<18) != 0 || boldFont(font.FontName))
 }
 
 // pdfiumSheet returns the sheet that a page is cut from, as far as it matters: what stands close to the page but
@@ -384,7 +418,7 @@ func pdfiumGlyphs(in pdfium.Pdfium, page references.FPDF_TEXTPAGE, count int) ([
 		if err != nil {
 			return nil, err
 		}
-		g := glyph{c: rune(u.Unicode)}
+		g := glyph{c: rune(u.Unicode), at: int32(i)}
 		if utf16.IsSurrogate(g.c) {
 			if i == first+1 && utf16.DecodeRune(half, g.c) != unicode.ReplacementChar {
 				g.c = utf16.DecodeRune(half, g.c)

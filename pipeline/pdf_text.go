@@ -27,6 +27,8 @@ type rawLine struct {
 	Bottom float32 `json:"b,omitempty"` // of the baseline or the glyph's box, the same for all lines of a page
 	Size   float32 `json:"s,omitempty"`
 	Bold   bool    `json:"B,omitempty"` // it begins and ends in a bold font
+
+	first, last int32 // the numbers of its first and last characters on the page, as the engine counts
 }
 
 // garbledShare is the share of characters that stand for nothing from which a page is garbled. Good pages
@@ -144,29 +146,40 @@ func cleanPDFLine(s string) string {
 }
 
 // joinPieces joins lines that are parts of one line: on the same baseline, or raised or lowered a little,
-// and further right, as after a superscript or in a row of a table.
+// and further right, as after a superscript or in a row of a table; further left if they are written so.
 func joinPieces(lines []rawLine) []rawLine {
 	out := lines[:0]
 	for _, l := range lines {
-		if n := len(out) - 1; n >= 0 && l.Size > 0 && out[n].Size > 0 {
-			p := &out[n]
-			size := max(p.Size, l.Size)
-			gap := l.Left - p.Right
-			if abs32(p.Bottom-l.Bottom) < size*0.45 && gap > -size*0.3 && !strings.HasSuffix(p.Text, "-") {
-				if first, _ := utf8.DecodeRuneInString(l.Text); gap > size*0.12 && !strings.ContainsRune(",.;:)]", first) {
-					p.Text += " "
-				}
-				p.Text += l.Text
-				p.Right = l.Right
-				if l.Size > p.Size {
-					p.Size, p.Bottom = l.Size, l.Bottom
-				}
-				continue
-			}
+		if n := len(out) - 1; n >= 0 && l.Size > 0 && out[n].Size > 0 && out[n].join(l) {
+			continue
 		}
 		out = append(out, l)
 	}
 	return out
+}
+
+// join adds l to p if it goes on with the same line.
+func (p *rawLine) join(l rawLine) bool {
+	size := max(p.Size, l.Size)
+	if abs32(p.Bottom-l.Bottom) >= size*0.45 || strings.HasSuffix(p.Text, "-") {
+		return false
+	}
+	gap := l.Left - p.Right
+	if gap <= -size*0.3 {
+		if gap = p.Left - l.Right; gap <= -size*0.3 || !strings.ContainsFunc(p.Text, rightToLeft) && !strings.ContainsFunc(l.Text, rightToLeft) {
+			return false
+		}
+	}
+	if first, _ := utf8.DecodeRuneInString(l.Text); gap > size*0.12 && !strings.ContainsRune(",.;:)]", first) {
+		p.Text += " "
+	}
+	p.Text += l.Text
+	p.Left, p.Right = min(p.Left, l.Left), max(p.Right, l.Right)
+	p.Bold = p.Bold && l.Bold
+	if l.Size > p.Size {
+		p.Size, p.Bottom = l.Size, l.Bottom
+	}
+	return true
 }
 
 // paragraphs returns the text of a page: lines end in LF, and an empty line stands between paragraphs. Line-end
