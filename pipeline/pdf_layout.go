@@ -38,7 +38,8 @@ func (s *segment) height() float32 { return s.t - s.b }
 // them in reading order. Blanks in the file are evidence only: gaps decide.
 func layoutGlyphs(glyphs []glyph) []rawLine {
 	lost := lostLines(glyphs)
-	glyphs = slices.DeleteFunc(glyphs, func(g glyph) bool { return g.lost })
+	glyphs = slices.DeleteFunc(slices.Clone(glyphs), func(g glyph) bool { return g.lost })
+	turnVertical(glyphs)
 	var count [4]int
 	for _, g := range glyphs {
 		count[g.turn]++
@@ -108,6 +109,33 @@ func lostLines(glyphs []glyph) []rawLine {
 	return lines
 }
 
+// turnVertical finds lines of Chinese and Japanese that run down though each of their glyphs stands upright.
+func turnVertical(glyphs []glyph) {
+	for i := 0; i < len(glyphs); {
+		j, wide := i+1, 0
+		for ; j < len(glyphs) && glyphs[j].under(glyphs[j-1]); j++ {
+			if ideographic(glyphs[j].c) {
+				wide++
+			}
+		}
+		if wide >= 2 && 2*wide >= j-i-1 {
+			for k := i; k < j; k++ {
+				glyphs[k].turn = 1
+			}
+		}
+		i = j
+	}
+}
+
+// under says whether g stands right under p without a gap.
+func (g *glyph) under(p glyph) bool {
+	if g.turn != 0 || p.turn != 0 || g.skew || p.skew {
+		return false
+	}
+	height := min(g.t-g.b, p.t-p.b)
+	return abs32(g.t-p.b) < 0.35*height && min(g.r, p.r)-max(g.l, p.l) > 0.6*min(g.r-g.l, p.r-p.l) && g.l < g.r
+}
+
 // upright turns the frame of a glyph so that its line runs to the right.
 func (g *glyph) upright() {
 	switch g.turn {
@@ -145,7 +173,7 @@ func below(lines, more []rawLine) []rawLine {
 
 func layoutUpright(glyphs []glyph) []rawLine {
 	segments := joinInitials(joinNeighbours(segmentsOf(glyphs)))
-	order := readingOrder(blocksOf(segments))
+	order := readingOrder(splitColumns(blocksOf(segments)))
 	lines := make([]rawLine, 0, len(segments))
 	for _, b := range order {
 		for _, s := range b.segments {
@@ -292,7 +320,12 @@ func (s *segment) measure() {
 		}
 		slices.Sort(low)
 		slices.Sort(high)
-		s.b, s.t = low[len(low)/10], high[len(high)-1-len(high)/10]
+		if s.b, s.t = low[len(low)/10], high[len(high)-1-len(high)/10]; s.t-s.b < 0.01 {
+			s.b, s.t = low[0], high[len(high)-1]
+		}
+	}
+	if s.t-s.b < 0.1 {
+		s.t = s.b + 0.1
 	}
 	s.em = max(s.height()/1.1, 0.1)
 	if mean := width / float32(letters); letters >= 5 && mean > 0 && s.em > 2.8*mean {
@@ -332,7 +365,11 @@ func joinNeighbours(segments []*segment) []*segment {
 				if b == a || gone[b] || abs32(a.b-b.b) > 0.12*min(a.em, b.em) || abs32(a.em-b.em) > 0.3*a.em {
 					continue
 				}
-				if gap := b.l - a.r; gap > -0.15*a.em && gap < 0.5*a.em {
+				most := 0.5 * a.em
+				if a.rightToLeft() || b.rightToLeft() {
+					most = cellGap * a.em
+				}
+				if gap := b.l - a.r; gap > -0.15*a.em && gap < most {
 					next = b
 					break
 				}
@@ -419,6 +456,89 @@ func (b *block) goesOn(s *segment) bool {
 	}
 	step := p.b - s.b
 	return step > 0 && step < 2.2*em && s.l < b.r && s.r > b.l && s.t <= b.b+0.6*s.height()
+}
+
+// splitColumns splits blocks whose rows the file draws across two columns of text. Rows of a table look alike, but
+// their cells are shorter.
+func splitColumns(blocks []*block) []*block {
+	var out []*block
+	flows := 0
+	for _, b := range blocks {
+		left, right := b.columns()
+		out = append(out, left)
+		for right != nil {
+			flows--
+			right.flow = flows // apart from that of the other blocks
+			b = right
+			left, right = b.columns()
+			out = append(out, left)
+		}
+	}
+	return out
+}
+
+const (
+	columnRows  = 4  // the fewest rows that make columns
+	columnWidth = 18 // the fewest characters of a column's line, on average
+)
+
+// columns splits a block at a gap that goes down through all of its rows. right is nil if there is none.
+func (b *block) columns() (left, right *block) {
+	rows, from := 0, float32(0)
+	to := b.r
+	letters := [2]int{}
+	for i := 0; i < len(b.segments); {
+		j := i + 1
+		for j < len(b.segments) && abs32(b.segments[j].b-b.segments[i].b) < 0.45*b.segments[i].em {
+			j++
+		}
+		rows++
+		if j-i == 1 { // a line of one column, the last one of a paragraph perhaps
+			i = j
+			continue
+		}
+		// The column's gap is the widest one that fits to those above.
+		best := -1
+		for k := i; k+1 < j; k++ {
+			l, r := b.segments[k].r, b.segments[k+1].l
+			if rows > 1 && from > 0 && (min(r, to)-max(l, from) <= 0) {
+				continue
+			}
+			if best < 0 || r-l > b.segments[best+1].l-b.segments[best].r {
+				best = k
+			}
+		}
+		if best < 0 {
+			return b, nil
+		}
+		if from == 0 {
+			from = b.segments[best].r
+		}
+		from, to = max(from, b.segments[best].r), min(to, b.segments[best+1].l)
+		for k := i; k < j; k++ {
+			side := 0
+			if k > best {
+				side = 1
+			}
+			letters[side] += len(b.segments[k].glyphs)
+		}
+		i = j
+	}
+	if rows < columnRows || from <= 0 || to-from <= 0 || min(letters[0], letters[1]) < columnWidth*rows {
+		return b, nil
+	}
+	left, right = &block{flow: b.flow}, &block{}
+	for _, s := range b.segments {
+		switch {
+		case s.r <= to:
+			left.add(s)
+		case s.l >= from:
+			right.add(s)
+		default:
+			return b, nil
+		}
+	}
+	return left, right
 }
 
 // mostBlocks is the number of blocks of a page up to which they are put in order: that takes time with the
