@@ -91,7 +91,7 @@ func checkDocument(t testing.TB, name string, data []byte, d *Document) {
 		if i == 0 && s.Start != 0 || i > 0 && s.Start <= d.Segments[i-1].Start || s.Start >= len(d.Text) {
 			fail("segment %d starts at %d", i, s.Start)
 		}
-		if s.Source < 0 || s.Source >= len(data) || s.Page != 0 {
+		if s.Source < 0 || s.Source >= len(data) || (s.Page != 0) != (len(d.Pages) > 0) || s.Page > len(d.Pages) {
 			fail("segment %d is %+v of %d bytes", i, s, len(data))
 		}
 		if wide {
