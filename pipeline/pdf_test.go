@@ -74,6 +74,34 @@ var conformance = []struct {
 	{"lines drawn bottom up", func() []byte {
 		return newPDFWriter().page("BT /F1 12 Tf 72 686 Td (second line.) Tj 0 14 Td (First and) Tj ET").bytes()
 	}, `ok "First and\nsecond line."`, ""},
+	{"right column drawn first", func() []byte {
+		column := func(x, from int) string {
+			s := fmt.Sprintf("BT /F1 10 Tf %d 700 Td", x)
+			for i := range 4 {
+				s += fmt.Sprintf(" (line %d of one column) Tj 0 -12 Td", from+i)
+			}
+			return s + " ET "
+		}
+		return newPDFWriter().page(column(330, 5) + column(72, 1)).bytes()
+	}, `ok "line 1 of one column\nline 2 of one column\nline 3 of one column\nline 4 of one column\nline 5 of one column\nline 6 of one column\nline 7 of one column\nline 8 of one column"`,
+		`ok "line 1 of one column line 5 of one column\nline 2 of one column line 6 of one column\nline 3 of one column line 7 of one column\nline 4 of one column line 8 of one column"`},
+	{"blanks that are drawn over, and none where a gap is", func() []byte {
+		return newPDFWriter().page("BT /F1 12 Tf 72 700 Td [(nat ) 600 (ive) -300 (words)] TJ ET").bytes()
+	}, `ok "native words"`, `ok "nat ive words"`},
+	{"bold by drawing twice", func() []byte {
+		return newPDFWriter().page("BT /F1 12 Tf 72 700 Td (bold words) Tj ET BT /F1 12 Tf 72.4 700 Td (bold words) Tj ET").bytes()
+	}, `ok "bold words"`, `ok "bold wordsbold words"`},
+	{"far outside of the page", func() []byte {
+		return newPDFWriter().page("BT /F1 12 Tf 72 700 Td (seen) Tj 2000 0 Td (unseen) Tj ET").bytes()
+	}, `ok "seen"`, `ok "seen unseen"`},
+	{"a field without a form", func() []byte {
+		w := newPDFWriter()
+		look := w.add(stream("/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F1 3 0 R >> >>", "BT /F1 12 Tf 2 5 Td (filled in) Tj ET"))
+		w.page(lines("Name:"))
+		last := len(w.objects) - 1
+		w.objects[last] = strings.Replace(w.objects[last], "/MediaBox", fmt.Sprintf("/Annots [<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (n) /Rect [72 690 272 710] /AP << /N %d 0 R >> >>] /MediaBox", look), 1)
+		return w.bytes()
+	}, `ok "Name:\n\nfilled in"`, `ok "Name:"`},
 	{"turned", func() []byte {
 		turned := func(matrix string) string { return "BT /F1 12 Tf " + matrix + " Tm (turned text) Tj ET" }
 		return newPDFWriter().page(turned("0 1 -1 0 300 300")).page(turned("0 -1 1 0 300 300")).page(turned("-1 0 0 -1 300 300")).bytes()
