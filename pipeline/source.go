@@ -51,7 +51,8 @@ func decodeText(data []byte, limit int) (*sourceText, string) {
 //  1. what a byte order mark says: UTF-8, UTF-16 or UTF-32;
 //  2. UTF-8, if the bytes are valid as such and none is a control character;
 //  3. forced, one of the WHATWG's names, if it is not empty;
-//  4. UTF-16 or UTF-32 of either byte order, if the file has NULs and one of them makes a text of it; and
+//  4. UTF-16 or UTF-32 of either byte order, if the file has NULs or many control characters, and
+//     one of them makes a text of it; and
 //     ISO-2022-JP, if it has the escape sequences of that;
 //  5. UTF-8 with some control characters;
 //  6. the legacy encoding that [detectEncoding] finds.
@@ -76,13 +77,13 @@ func decodeSource(data []byte, limit int, forced string) (*sourceText, *Document
 	case forced != "":
 		return decodeAs(data, forced, 0)
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
+	if bad < 0 && (bytes.Contains(data, []byte("\x1b$B")) || bytes.Contains(data, []byte("\x1b$@"))) {
+		return decodeAs(data, "iso-2022-jp", 0)
+	}
+	if bytes.IndexByte(data, 0) >= 0 || controls > len(data)/maxControls {
 		if name := detectWide(data); name != "" {
 			return decodeAs(data, name, 0)
 		}
-	}
-	if bad < 0 && (bytes.Contains(data, []byte("\x1b$B")) || bytes.Contains(data, []byte("\x1b$@"))) {
-		return decodeAs(data, "iso-2022-jp", 0)
 	}
 	if bad < 0 {
 		return decodeAs(data, "utf-8", 0)

@@ -43,13 +43,16 @@ type reading struct {
 // detectEncoding finds out which legacy encoding a file has. It returns a reason where that is not certain.
 //
 // Every encoding that can read a sample of the file is a candidate. A reading costs as many bits as it takes to tell
-// it in the language that suits it best, by how often letters are used there, and more where scripts mix in a
-// word, capitals follow small letters, or symbols stand within words. The library's
-// confidence counts for its candidates. The cheapest reading wins if it may be a text at all and the next other one
+// it in the language that suits it best, by how often letters are used there, and more where scripts mix in a word,
+// capitals follow small letters, or symbols stand within words. The library's confidence counts for its candidates. The cheapest reading wins if it may be a text at all and the next other one
 // is 2^10 times less likely.
 func detectEncoding(data []byte) (name, reason string) {
 	sample, cut := sampleOf(data)
-	readings := readingsOf(sample, cut, codePages)
+	names := codePages
+	if len(data) <= maxSample { // UTF-16 without a single blank
+		sample, names = data, append(wideEncodings[:2:2], codePages...)
+	}
+	readings := readingsOf(sample, cut, names)
 	if len(readings) == 0 {
 		return "", "no encoding reads it"
 	}
@@ -60,11 +63,11 @@ func detectEncoding(data []byte) (name, reason string) {
 	if len(readings) == 1 || readings[1].cost-best.cost >= margin {
 		return best.name, ""
 	}
-	var names []string
+	var candidates []string
 	for _, r := range readings[:min(len(readings), 3)] {
-		names = append(names, r.name)
+		candidates = append(candidates, r.name)
 	}
-	return "", "it may be " + strings.Join(names, " or ")
+	return "", "it may be " + strings.Join(candidates, " or ")
 }
 
 // wideEncodings are those whose units have two bytes or four.
@@ -194,7 +197,7 @@ const (
 	costInside  = 10 * bit // a symbol between letters
 	costBeside  = 8 * bit  // a small Latin letter beside one of a script without blanks, or one outside of ASCII after a digit
 	costMark    = 10 * bit // a mark without a letter before it
-	costUpper   = 3 * bit  // a word in capitals
+	costUpper   = 3 * bit  // a word in capitals, be it of one letter
 	costScript  = 8 * bit  // another script
 	costUnusual = 8 * bit  // an encoding that is not usual for the language
 	gainWord    = 4 * bit  // a frequent word
@@ -329,7 +332,10 @@ func (j *textJudge) symbol(r rune) {
 	case 0x3000 <= r && r <= 0x303f || 0xff01 <= r && r <= 0xff5e:
 		j.cost += 6 * bit
 		j.endWord()
-	case strings.ContainsRune("’‘“”„«»–—…·№©®°§•،؛؟‚‹›¿¡€", r):
+	case strings.ContainsRune("’“”„«»–—…", r):
+		j.cost += costPunct - 2*bit
+		j.endForSymbol(r)
+	case strings.ContainsRune("‘·№©®°§•،؛؟‚‹›¿¡€£×", r):
 		j.cost += costPunct
 		j.endForSymbol(r)
 	case strings.ContainsRune("½¼¾²³", r) && unicode.IsDigit(j.before):
@@ -359,7 +365,7 @@ func (j *textJudge) endWord() {
 	if j.foreign {
 		if j.odd {
 			j.fault(costCase)
-		} else if j.upper > 1 && j.lower == 0 {
+		} else if j.upper > 0 && j.lower == 0 {
 			j.cost += costUpper
 		}
 	}
