@@ -149,6 +149,7 @@ type pdfTextWriter struct {
 	text     strings.Builder
 	lines    []*pdfLine // of the block begun
 	path     []pathStep // the headings above
+	indents  []float32  // of the list items that the last block is in, from the outermost
 	header   string     // of the table that the last row is in
 	table    *pdfTable  // of the last block
 }
@@ -188,7 +189,10 @@ func (w *pdfTextWriter) end() {
 	case first.heading > 0:
 		b.Kind, b.Level = Heading, first.heading
 	case startsPDFItem(first.Text):
-		b.Kind, b.Level = ListItem, 1
+		b.Kind, b.Level = ListItem, w.nesting(first)
+	}
+	if b.Kind != ListItem {
+		w.indents = w.indents[:0]
 	}
 	if w.text.Len() > 0 {
 		w.text.WriteByte('\n')
@@ -225,6 +229,15 @@ func (w *pdfTextWriter) end() {
 	w.table = table
 	w.document.Blocks = append(w.document.Blocks, b)
 	w.lines = w.lines[:0]
+}
+
+// nesting returns how deep an item of a list is, by its indent.
+func (w *pdfTextWriter) nesting(l *pdfLine) int {
+	for len(w.indents) > 0 && w.indents[len(w.indents)-1] > l.Left-0.5*l.Size {
+		w.indents = w.indents[:len(w.indents)-1]
+	}
+	w.indents = append(w.indents, l.Left)
+	return len(w.indents)
 }
 
 // flow writes the lines of a block as one.

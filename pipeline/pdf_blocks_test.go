@@ -146,3 +146,17 @@ func TestPDFTitle(t *testing.T) {
 		}
 	}
 }
+
+func TestPDFLists(t *testing.T) {
+	page := textPage(sentence1, sentence2, sentence3, "", "• the cap", "~- of oak", "~- of iron", "• the brake, which is", "of poplar", "", sentence1)
+	d := documentOf(t, nil, page)
+	var got []string
+	for _, b := range d.Blocks {
+		if b.Kind == ListItem {
+			got = append(got, strings.Repeat(">", b.Level)+d.Text[b.Start:b.End])
+		}
+	}
+	if want := []string{">• the cap", ">>- of oak", ">>- of iron", ">• the brake, which is of poplar"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -308,7 +308,7 @@ func endNumbers(text string) (ends []int) {
 			ends = append(ends, n)
 		}
 	}
-	if numbers > 1 && 2*numbers >= len(fields) {
+	if numbers > 1 && numbers == len(fields) || numbers > 2 && 2*numbers > len(fields) {
 		return nil
 	}
 	return ends
