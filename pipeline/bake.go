@@ -38,8 +38,9 @@ type CorpusDocument struct {
 // Bake turns a folder of documents into an artifact on a shelf and makes it the latest version of its base. The
 // report is there even if the bake fails because of documents, and says which; nothing is written then.
 func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
-	b := &bake{BakeOptions: o, report: &Report{Folder: o.Folder, start: time.Now()}}
+	b := &bake{BakeOptions: o, report: &Report{Folder: o.Folder, Version: o.Version, Revision: o.Revision, start: time.Now()}}
 	defer b.close()
+	defer b.addDetails()
 	for _, stage := range []struct {
 		name string
 		run  func(context.Context) error
@@ -55,14 +56,17 @@ func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
 		{"verify", b.verify},
 		{"publish", b.publish},
 	} {
-		if err := ctx.Err(); err != nil {
-			return b.report, fmt.Errorf("bake %s: interrupted before stage %s: %w", o.Folder, stage.name, err)
-		}
-		start := time.Now()
-		if err := stage.run(ctx); err != nil {
-			return b.report, fmt.Errorf("bake %s: %w", o.Folder, err)
+		start, err := time.Now(), ctx.Err()
+		if err != nil {
+			err = fmt.Errorf("interrupted before stage %s: %w", stage.name, err)
+		} else {
+			err = stage.run(ctx)
 		}
 		b.report.Stages = append(b.report.Stages, Stage{stage.name, time.Since(start)})
+		if err != nil {
+			b.report.FailedIn, b.report.Failure = stage.name, err
+			return b.report, fmt.Errorf("bake %s: %w", o.Folder, err)
+		}
 	}
 	return b.report, nil
 }

@@ -26,6 +26,10 @@ type Report struct {
 	Bytes     int64  // of the artifact, without encoder and provenance
 	Unchanged bool   // this version was there already
 	Stages    []Stage
+	FailedIn  string // the stage that ended the bake early; "" if none did
+	Failure   error  // what it said
+	Version   string // of the program
+	Revision  string // of the documents
 
 	start time.Time
 }
@@ -38,6 +42,7 @@ type DocumentReport struct {
 	Pages   int
 	Chunks  int
 	LeftOut map[string]int // what was left out inside it, by reason
+	DocumentDetails
 }
 
 // A Stage is a part of a bake and how long it took.

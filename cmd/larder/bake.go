@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/larder/internal/durable"
 	"example.com/larder/models"
 	"example.com/larder/pipeline"
 )
@@ -46,6 +48,7 @@ type bakeCommand struct {
 	Base     []string `short:"b" sep:"none" help:"Bake the base in the folder of this name; may be repeated (default: all)." placeholder:"NAME"`
 	Embedder string   `enum:",onnx,native" default:"" help:"Embed with onnx or native, whatever base.yaml says." placeholder:"NAME"`
 	Bundle   bool     `help:"Put the encoder into the artifact's folder, so that it is complete alone."`
+	Report   string   `help:"Write a page about documents and verdicts to this .html file, also if the bake fails." placeholder:"FILE"`
 	Revision string   `help:"Revision of the documents, such as a commit, for provenance." placeholder:"REV"`
 	fetching
 }
@@ -63,11 +66,17 @@ func (c *bakeCommand) Run(e *environment) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if c.Report != "" {
+		if err := checkReport(c.Report); err != nil {
+			return usageError{err}
+		}
+	}
 	fetcher, err := c.fetcher(e)
 	if err != nil {
 		return err
 	}
 	var errs []error
+	var reports []*pipeline.Report
 	for i, folder := range folders {
 		if e.Err() != nil {
 			errs = append(errs, fmt.Errorf("interrupted, and not baked: %s", strings.Join(folders[i:], ", ")))
@@ -81,8 +90,46 @@ func (c *bakeCommand) Run(e *environment) error {
 			report.Write(e.out)
 		}
 		errs = append(errs, err)
+		reports = append(reports, report)
+	}
+	if c.Report != "" {
+		if err := writeReport(c.Report, reports); err != nil {
+			errs = append(errs, fmt.Errorf("the report was not written: %w", err))
+		} else {
+			fmt.Fprintln(e.out, "report:", c.Report)
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkReport finds out before a long bake whether its report can be written, and makes the folder for it. The
+// extension keeps a slip from replacing a document.
+func checkReport(name string) error {
+	if extension := strings.ToLower(filepath.Ext(name)); extension != ".html" && extension != ".htm" {
+		return fmt.Errorf("--report %s: the page is HTML, name a file ending in .html", name)
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("--report %s: not a regular file, name another one", name)
+	}
+	err := durable.MkdirAll(filepath.Dir(name))
+	if err == nil {
+		var trial *os.File
+		if trial, err = os.CreateTemp(filepath.Dir(name), durable.Prefix); err == nil {
+			err = errors.Join(trial.Close(), os.Remove(trial.Name()))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--report %s: no file can be made there: %w", name, err)
+	}
+	return nil
+}
+
+func writeReport(name string, reports []*pipeline.Report) error {
+	var page bytes.Buffer
+	if err := pipeline.WriteHTML(&page, reports); err != nil {
+		return err
+	}
+	return durable.WriteFile(name, page.Bytes())
 }
 
 // baseFolders returns the folders of the bases in dir: dir itself if it has a base.yaml or documents, else its
