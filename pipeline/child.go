@@ -23,8 +23,9 @@ import (
 
 // A PDF is read in a child process, which is this program started once more: it can be stopped at any moment,
 // and what brings it down ends as a verdict. The child writes childHello, then childReadyLine once its engine
-// is compiled. Each request is eight bytes with the file's length, big-endian, and the file; each answer a run
-// of [pdfMessage] values in JSON, ended by one with End or a Verdict.
+// is compiled. Each request is [PDFOptions] in JSON and the file, each after eight bytes with its length,
+// big-endian: passwords are in no argument and no variable. Each answer is a run of [pdfMessage] values in JSON,
+// ended by one with End or a Verdict.
 const (
 	childEnv       = "LARDER_CHILD"
 	childArg       = "larder-child-pdf"
@@ -93,18 +94,18 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 	}
 	requests := bufio.NewReader(in)
 	for {
-		var size [8]byte
-		if _, err := io.ReadFull(requests, size[:]); err == io.EOF {
+		options, err := readPart(requests, maxPDFOptions)
+		if err == io.EOF {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		n := binary.BigEndian.Uint64(size[:])
-		if n > uint64(limits.file) {
-			return fmt.Errorf("a file of %d bytes", n)
+		var o PDFOptions
+		if json.Unmarshal(options, &o) != nil {
+			return errors.New("options that are not JSON") // without a word of them
 		}
-		data := make([]byte, n)
-		if _, err := io.ReadFull(requests, data); err != nil {
+		data, err := readPart(requests, limits.file)
+		if err != nil {
 			return err
 		}
 		// Should the parent be gone before it could stop this process, the kernel does.
@@ -120,7 +121,7 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 			}
 			return answer.Flush() // what is sent is not lost with the process
 		}
-		err := reader.read(data, limits, emit)
+		err = reader.read(data, o, limits, emit)
 		last := pdfMessage{End: true}
 		if pe := (*PDFError)(nil); errors.As(err, &pe) {
 			last = pdfMessage{Verdict: pe.Verdict, Reason: pe.Reason}
@@ -131,6 +132,36 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 			return err
 		}
 	}
+}
+
+// maxPDFOptions bounds the bytes of options in JSON.
+const maxPDFOptions = 1 << 20
+
+// readPart reads a part of a request. [io.EOF] means that there is none.
+func readPart(r io.Reader, most int) ([]byte, error) {
+	var size [8]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint64(size[:])
+	if n > uint64(most) {
+		return nil, fmt.Errorf("a request of %d bytes", n)
+	}
+	part := make([]byte, n)
+	if _, err := io.ReadFull(r, part); err != nil {
+		return nil, errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return part, nil
+}
+
+func writePart(w io.Writer, part []byte) error {
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+	if _, err := w.Write(size[:]); err != nil {
+		return err
+	}
+	_, err := w.Write(part)
+	return err
 }
 
 func childArgs(engine, cacheDir string, l pdfLimits) []string {
@@ -149,20 +180,20 @@ type childEngine struct {
 
 func (e *childEngine) Name() string { return e.name }
 
-func (e *childEngine) Pages(ctx context.Context, data []byte) ([]Page, error) {
-	f, err := e.file(ctx, data)
+func (e *childEngine) Pages(ctx context.Context, data []byte, o PDFOptions) ([]Page, error) {
+	f, err := e.file(ctx, data, o)
 	if err != nil {
 		return nil, err
 	}
 	return f.pages, nil
 }
 
-func (e *childEngine) file(ctx context.Context, data []byte) (*pdfFile, error) {
+func (e *childEngine) file(ctx context.Context, data []byte, o PDFOptions) (*pdfFile, error) {
 	if err := refusePDF(data, e.pool.limits); err != nil {
 		return nil, err
 	}
 	c := pdfCollector{limits: e.pool.limits}
-	return c.finish(e.pool.read(ctx, data, c.take))
+	return c.finish(e.pool.read(ctx, data, o, c.take))
 }
 
 func (e *childEngine) Close() error { return e.pool.close() }
@@ -200,7 +231,7 @@ func newChildPool(engine, cacheDir string, limits pdfLimits, parallel int) *chil
 }
 
 // read has a child read a file. An error is a *PDFError, the context's, or that of a child that can't be started.
-func (p *childPool) read(ctx context.Context, data []byte, take func(pdfMessage) error) error {
+func (p *childPool) read(ctx context.Context, data []byte, o PDFOptions, take func(pdfMessage) error) error {
 	select {
 	case <-p.free:
 		defer func() { p.free <- struct{}{} }()
@@ -211,7 +242,7 @@ func (p *childPool) read(ctx context.Context, data []byte, take func(pdfMessage)
 	if err != nil {
 		return err
 	}
-	err = c.read(ctx, data, p.limits, take)
+	err = c.read(ctx, data, o, p.limits, take)
 	var pe *PDFError
 	p.put(c, p.reuse && !c.dead.Load() && (err == nil || errors.As(err, &pe)))
 	return err
@@ -352,10 +383,10 @@ func (c *child) killAfter(ctx context.Context, d time.Duration) (stop func() boo
 }
 
 // read has the child read a file.
-func (c *child) read(ctx context.Context, data []byte, limits pdfLimits, take func(pdfMessage) error) error {
+func (c *child) read(ctx context.Context, data []byte, o PDFOptions, limits pdfLimits, take func(pdfMessage) error) error {
 	c.out.left = 4*int64(limits.text) + 1024*int64(limits.pages) // quoted, and with the places of lines
 	stop := c.killAfter(ctx, limits.time)
-	err := c.exchange(data, take)
+	err := c.exchange(data, o, take)
 	late := stop()
 	if err == nil {
 		return nil
@@ -377,14 +408,18 @@ func (c *child) read(ctx context.Context, data []byte, limits pdfLimits, take fu
 	return pdfFailed("%s", c.errors.cause(limits))
 }
 
-func (c *child) exchange(data []byte, take func(pdfMessage) error) error {
-	var size [8]byte
-	binary.BigEndian.PutUint64(size[:], uint64(len(data)))
-	if _, err := c.in.Write(size[:]); err != nil {
+func (c *child) exchange(data []byte, o PDFOptions, take func(pdfMessage) error) error {
+	options, err := json.Marshal(o)
+	if err != nil {
 		return err
 	}
-	if _, err := c.in.Write(data); err != nil {
-		return err
+	if len(options) > maxPDFOptions {
+		return pdfFailed("the passwords have more than %d KiB", maxPDFOptions>>10)
+	}
+	for _, part := range [][]byte{options, data} {
+		if err := writePart(c.in, part); err != nil {
+			return err
+		}
 	}
 	for {
 		var m pdfMessage

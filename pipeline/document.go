@@ -18,7 +18,7 @@ const (
 	Failed    Verdict = "failed"    // could not be read
 	Draft     Verdict = "draft"     // left out: front matter says draft
 	Skipped   Verdict = "skipped"   // failed, and the base lets it
-	Partial   Verdict = "partial"   // of a document: some of its pages are left out, the others were read
+	Partial   Verdict = "partial"   // of a document: some of its pages are left out or kept though garbled, the others were read
 )
 
 // A Document is what parsing makes of one file.
@@ -76,7 +76,7 @@ type Segment struct {
 	Page   int `json:"page,omitempty"` // page, from 1; 0 for formats without pages
 }
 
-// A Page is one page of a document.
+// A Page is one page of a document. A garbled one has its Text, for those who want it anyway.
 type Page struct {
 	Number  int     `json:"number"`          // from 1
 	Label   string  `json:"label,omitempty"` // as the document numbers it, such as iv or A-3; "" where that is Number

@@ -20,6 +20,8 @@ type ParseOptions struct {
 	PDF PDFEngine // reads PDF files
 	// Passwords are tried in order on PDF files that don't open with the empty one.
 	Passwords []string
+	// KeepGarbled makes text of garbled pages of PDF files too.
+	KeepGarbled bool
 	// Encoding is that of text files, as one of the WHATWG's names; "" finds out.
 	Encoding string
 	// Open reads another file of the base, by its slash-separated path below the base's folder, for formats that
@@ -32,7 +34,7 @@ var formats = map[string]func(ctx context.Context, data []byte, o ParseOptions) 
 	".md":       func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
 	".markdown": func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
 	".txt":      func(_ context.Context, data []byte, o ParseOptions) *Document { return parseText(data, o.Encoding) },
-	".pdf":      func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o.PDF) },
+	".pdf":      func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o) },
 }
 
 // Formats returns the extensions of the files that [Parse] reads, in lower case with their dot, sorted.

@@ -18,9 +18,15 @@ type PDFEngine interface {
 	// Pages returns the pages of a file in order, one for each page that the file has, each with its
 	// verdict. An error means that the file as a whole can't be read: a *PDFError, or the context's error.
 	// What takes too long, is too large or brings the engine down ends as a verdict.
-	Pages(ctx context.Context, data []byte) ([]Page, error)
+	Pages(ctx context.Context, data []byte, o PDFOptions) ([]Page, error)
 	// Close frees what the engine holds. Files still being read end as failed.
 	Close() error
+}
+
+// PDFOptions say how one file is read.
+type PDFOptions struct {
+	// Passwords are tried in order if the empty one does not open the file. They are in no error and no log.
+	Passwords []string
 }
 
 // A PDFError says why no page of a file can be read.
@@ -35,7 +41,18 @@ func pdfFailed(format string, args ...any) *PDFError {
 	return &PDFError{Failed, fmt.Sprintf(format, args...)}
 }
 
-const needsPassword = "a password is needed to open it"
+const (
+	needsPassword = "a password is needed to open it"
+	wrongPassword = "no password that is given opens it"
+)
+
+// notOpened is the error for a file that the given passwords don't open.
+func notOpened(passwords []string) error {
+	if len(passwords) == 0 {
+		return &PDFError{Encrypted, needsPassword}
+	}
+	return &PDFError{Encrypted, wrongPassword}
+}
 
 // pdfLimits bound what one file may cost.
 type pdfLimits struct {
@@ -80,24 +97,40 @@ func newPDFEngine(name, cacheDir string, limits pdfLimits, parallel int) (PDFEng
 	return nil, fmt.Errorf("pdf_engine: unknown engine %q, use one of %s", name, strings.Join(pdfEngineNames, ", "))
 }
 
-// A pdfFile is what an engine found in a file.
+// A pdfFile is what an engine found in a file. What it says of itself is "" or zero unless it looks sane.
 type pdfFile struct {
-	title string // from the file's metadata, "" unless it looks like a title
-	pages []Page
+	title    string
+	author   string
+	language string    // BCP 47
+	date     time.Time // of its creation
+	pages    []Page
 
 	raw     []*rawPage     // the pages' lines, after finishPages
 	outline []outlineEntry // of the file, in its order
 }
 
+// meta is what the file says of itself.
+func (f *pdfFile) meta() Meta {
+	return Meta{Title: f.title, Author: f.author, Language: f.language, Date: f.date}
+}
+
 // A pdfFiler is an engine that tells more of a file than its pages.
 type pdfFiler interface {
-	file(ctx context.Context, data []byte) (*pdfFile, error)
+	file(ctx context.Context, data []byte, o PDFOptions) (*pdfFile, error)
+}
+
+// hasText says whether the page's text becomes part of the document's. keep keeps that of garbled pages.
+func (p *Page) hasText(keep bool) bool {
+	return p.Text != "" && (p.Verdict == OK || keep && p.Verdict == Garbled)
 }
 
 // pageSeverity orders verdicts from best to worst.
 var pageSeverity = []Verdict{Blank, OK, Scanned, Garbled, Failed, Encrypted}
 
-// pagesVerdict is the verdict of a document with these pages.
+// bad says whether text was lost that is there, or may be.
+func (v Verdict) bad() bool { return v == Scanned || v == Garbled || v == Encrypted || v == Failed }
+
+// pagesVerdict is the verdict of a document with these pages: that of the worst. The reason names all bad ones.
 func pagesVerdict(pages []Page) (Verdict, string) {
 	if len(pages) == 0 {
 		return Failed, "it has no pages"
@@ -110,18 +143,54 @@ func pagesVerdict(pages []Page) (Verdict, string) {
 			verdict = p.Verdict
 		}
 	}
-	if verdict == Blank || verdict == OK {
+	if !verdict.bad() {
 		return verdict, ""
 	}
 	if verdict == Scanned && count[OK] == 0 {
 		return verdict, fmt.Sprintf("no text layer (%s of images)", plural(count[Scanned], "page"))
 	}
 	first := pages[slices.IndexFunc(pages, func(p Page) bool { return p.Verdict == verdict })]
-	reason := fmt.Sprintf("page %d of %d is %s: %s", first.Number, len(pages), verdict, first.Reason)
-	if n := count[verdict] - 1; n > 0 {
-		reason += fmt.Sprintf(" (and %s more)", plural(n, "page"))
+	if n := badPagesOf(pages); n > 1 {
+		return verdict, fmt.Sprintf("%d of %d pages: %s; page %d: %s", n, len(pages), pageRanges(pages, Verdict.bad), first.Number, first.Reason)
 	}
-	return verdict, reason
+	return verdict, fmt.Sprintf("page %d of %d is %s: %s", first.Number, len(pages), verdict, first.Reason)
+}
+
+func badPagesOf(pages []Page) (n int) {
+	for _, p := range pages {
+		if p.Verdict.bad() {
+			n++
+		}
+	}
+	return n
+}
+
+// mostRanges is how many ranges of pages a reason names.
+const mostRanges = 20
+
+// pageRanges names the pages whose verdict is one of those, such as "1 scanned, 17-18 garbled".
+func pageRanges(pages []Page, which func(Verdict) bool) string {
+	var ranges []string
+	for i := 0; i < len(pages); i++ {
+		v := pages[i].Verdict
+		if !which(v) {
+			continue
+		}
+		end := i
+		for end+1 < len(pages) && pages[end+1].Verdict == v {
+			end++
+		}
+		if len(ranges) == mostRanges {
+			return strings.Join(ranges, ", ") + ", and more"
+		}
+		name := fmt.Sprintf("%d %s", pages[i].Number, v)
+		if end > i {
+			name = fmt.Sprintf("%d-%d %s", pages[i].Number, pages[end].Number, v)
+		}
+		ranges = append(ranges, name)
+		i = end
+	}
+	return strings.Join(ranges, ", ")
 }
 
 func plural(n int, noun string) string {
@@ -131,31 +200,39 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// A pdfMessage is a part of what a reader finds in a file: the first one has Count and Title, then one comes
-// for each page, and the last one has End. A file that can't be read gives a single one with Verdict and Reason.
+// A pdfMessage is a part of what a reader finds in a file: the first one has Count and what the file says of
+// itself, then one comes for each page, then there may be one with the outline, and the last one has End. A file
+// that can't be read gives a single one with Verdict and Reason.
 type pdfMessage struct {
-	Count   int      `json:"count,omitempty"`
-	Title   string   `json:"title,omitempty"`
-	Number  int      `json:"number,omitempty"` // of Page, from 1
-	Page    *rawPage `json:"page,omitempty"`
-	End     bool     `json:"end,omitempty"`
-	Verdict Verdict  `json:"verdict,omitempty"`
-	Reason  string   `json:"reason,omitempty"`
+	Count    int            `json:"count,omitempty"`
+	Title    string         `json:"title,omitempty"`
+	Author   string         `json:"author,omitempty"`
+	Created  string         `json:"created,omitempty"`  // as the file has it
+	Language string         `json:"language,omitempty"` // likewise
+	Number   int            `json:"number,omitempty"`   // of Page, from 1
+	Label    string         `json:"label,omitempty"`    // of Page
+	Page     *rawPage       `json:"page,omitempty"`
+	Outline  []outlineEntry `json:"outline,omitempty"`
+	End      bool           `json:"end,omitempty"`
+	Verdict  Verdict        `json:"verdict,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
 }
 
 // A pdfReader reads one file after the other, in this process.
 type pdfReader interface {
 	// read emits what it finds, except the last message. It stops at the first error that emit returns.
-	read(data []byte, limits pdfLimits, emit func(pdfMessage) error) error
+	read(data []byte, o PDFOptions, limits pdfLimits, emit func(pdfMessage) error) error
 }
 
 // A pdfCollector makes a file of the messages of a reader, which it does not trust.
 type pdfCollector struct {
-	limits pdfLimits
-	opened bool
-	title  string
-	pages  []*rawPage
-	text   int
+	limits  pdfLimits
+	opened  bool
+	first   pdfMessage
+	pages   []*rawPage
+	labels  []string
+	outline []outlineEntry
+	text    int
 }
 
 var errPDFMessage = errors.New("unexpected message from a pdf reader")
@@ -168,8 +245,10 @@ func (c *pdfCollector) take(m pdfMessage) error {
 		if m.Count < 1 || m.Count > c.limits.pages || m.Page != nil {
 			return errPDFMessage
 		}
-		c.opened, c.title = true, m.Title
-		c.pages = make([]*rawPage, m.Count)
+		c.opened, c.first = true, m
+		c.pages, c.labels = make([]*rawPage, m.Count), make([]string, m.Count)
+	case m.Outline != nil && c.outline == nil:
+		c.outline = saneOutline(m.Outline, len(c.pages))
 	case m.Page == nil || m.Number < 1 || m.Number > len(c.pages) || c.pages[m.Number-1] != nil:
 		return errPDFMessage
 	default:
@@ -180,7 +259,7 @@ func (c *pdfCollector) take(m pdfMessage) error {
 			m.Page = &rawPage{Failed: fmt.Sprintf("the file has more than %d MiB of text", c.limits.text>>20)}
 			c.text = math.MaxInt / 2 // pages are not picked by size: none follows
 		}
-		c.pages[m.Number-1] = m.Page
+		c.pages[m.Number-1], c.labels[m.Number-1] = m.Page, m.Label
 	}
 	return nil
 }
@@ -211,7 +290,14 @@ func (c *pdfCollector) finish(err error) (*pdfFile, error) {
 			c.pages[i] = &rawPage{Failed: reason}
 		}
 	}
-	return &pdfFile{title: saneTitle(c.title), pages: finishPages(c.pages), raw: c.pages}, nil
+	f := &pdfFile{
+		title: saneTitle(c.first.Title), author: saneAuthor(c.first.Author), language: saneLanguage(c.first.Language),
+		date: saneDate(c.first.Created), pages: finishPages(c.pages), raw: c.pages, outline: c.outline,
+	}
+	for i, label := range c.labels {
+		f.pages[i].Label = saneLabel(label, i+1)
+	}
+	return f, nil
 }
 
 // refusePDF says whether a file is not worth opening.

@@ -20,13 +20,13 @@ type pdfLine struct {
 // parsePDF reads a PDF file. Text is the pages' text block by block, without the lines that repeat over pages; a
 // paragraph that runs over the end of a page is one block. The verdict is that of the worst page, where a blank page
 // counts as good.
-func parsePDF(ctx context.Context, data []byte, e PDFEngine) *Document {
+func parsePDF(ctx context.Context, data []byte, o ParseOptions) *Document {
 	file := &pdfFile{}
 	var err error
-	if f, ok := e.(pdfFiler); ok {
-		file, err = f.file(ctx, data)
+	if f, ok := o.PDF.(pdfFiler); ok {
+		file, err = f.file(ctx, data, PDFOptions{o.Passwords})
 	} else {
-		file.pages, err = e.Pages(ctx, data)
+		file.pages, err = o.PDF.Pages(ctx, data, PDFOptions{o.Passwords})
 	}
 	if err != nil {
 		d := &Document{Verdict: Failed, Reason: err.Error()}
@@ -35,16 +35,16 @@ func parsePDF(ctx context.Context, data []byte, e PDFEngine) *Document {
 		}
 		return d
 	}
-	d := file.document()
+	d := file.document(o.KeepGarbled)
 	d.Verdict, d.Reason = pagesVerdict(file.pages)
 	return d
 }
 
-// document makes a document of a file's pages, all but its verdict.
-func (f *pdfFile) document() *Document {
-	lines := f.lines()
+// document makes a document of a file's pages, all but its verdict. keepGarbled keeps the text of garbled pages.
+func (f *pdfFile) document(keepGarbled bool) *Document {
+	lines := f.lines(keepGarbled)
 	markRunning(lines)
-	d := &Document{Pages: f.pages, Meta: Meta{Title: f.title}, LeftOut: map[string]int{}}
+	d := &Document{Pages: f.pages, Meta: f.meta(), LeftOut: map[string]int{}}
 	for i, page := range lines {
 		kept := page[:0]
 		for _, l := range page {
@@ -77,7 +77,7 @@ func (f *pdfFile) document() *Document {
 }
 
 // lines returns the lines of each page, none for a page without text.
-func (f *pdfFile) lines() [][]*pdfLine {
+func (f *pdfFile) lines(keepGarbled bool) [][]*pdfLine {
 	if f.raw == nil {
 		for _, p := range f.pages {
 			f.raw = append(f.raw, typewritten(p.Text))
@@ -85,7 +85,7 @@ func (f *pdfFile) lines() [][]*pdfLine {
 	}
 	lines := make([][]*pdfLine, len(f.pages))
 	for i, p := range f.pages {
-		if p.Text == "" {
+		if !p.hasText(keepGarbled) {
 			continue
 		}
 		for j, l := range f.raw[i].Lines {

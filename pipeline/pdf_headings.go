@@ -10,10 +10,10 @@ import (
 
 // An outlineEntry is a line of a file's outline, in the outline's order.
 type outlineEntry struct {
-	Title string
-	Level int     // from 1
-	Page  int     // from 1
-	Top   float32 // points from the page's bottom; 0 if it is not known
+	Title string  `json:"title"`
+	Level int     `json:"level"`         // from 1
+	Page  int     `json:"page"`          // from 1
+	Top   float32 `json:"top,omitempty"` // points from the page's bottom; 0 if it is not known
 }
 
 const (

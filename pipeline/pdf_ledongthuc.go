@@ -15,13 +15,24 @@ import (
 // forever or ask for any amount of memory: it belongs into a child process.
 type ledongthucReader struct{}
 
-func (ledongthucReader) read(data []byte, limits pdfLimits, emit func(pdfMessage) error) error {
-	file, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
+func (ledongthucReader) read(data []byte, o PDFOptions, limits pdfLimits, emit func(pdfMessage) error) error {
+	left := o.Passwords
+	file, err := pdf.NewReaderEncrypted(bytes.NewReader(data), int64(len(data)), func() string {
+		for len(left) > 0 && left[0] == "" { // it was tried, and ends the trials
+			left = left[1:]
+		}
+		if len(left) == 0 {
+			return ""
+		}
+		password := left[0]
+		left = left[1:]
+		return password
+	})
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword):
-		return &PDFError{Encrypted, needsPassword}
+		return notOpened(o.Passwords)
 	case err != nil && strings.HasPrefix(err.Error(), "unsupported PDF: encryption"):
-		return pdfFailed("its encryption is of a kind that ledongthuc does not read")
+		return &PDFError{Encrypted, "its encryption is of a kind that ledongthuc does not read"}
 	case err != nil && strings.HasPrefix(err.Error(), "not a PDF file"):
 		return pdfFailed("it is no pdf as ledongthuc knows them: header or end is missing")
 	case err != nil: // the error quotes the file

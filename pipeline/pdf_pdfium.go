@@ -19,6 +19,7 @@ import (
 	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -79,15 +80,15 @@ func newPdfiumEngine(cacheDir string, limits pdfLimits, parallel int) *pdfiumEng
 
 func (e *pdfiumEngine) Name() string { return "pdfium" }
 
-func (e *pdfiumEngine) Pages(ctx context.Context, data []byte) ([]Page, error) {
-	f, err := e.file(ctx, data)
+func (e *pdfiumEngine) Pages(ctx context.Context, data []byte, o PDFOptions) ([]Page, error) {
+	f, err := e.file(ctx, data, o)
 	if err != nil {
 		return nil, err
 	}
 	return f.pages, nil
 }
 
-func (e *pdfiumEngine) file(ctx context.Context, data []byte) (*pdfFile, error) {
+func (e *pdfiumEngine) file(ctx context.Context, data []byte, o PDFOptions) (*pdfFile, error) {
 	if err := refusePDF(data, e.limits); err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (e *pdfiumEngine) file(ctx context.Context, data []byte) (*pdfFile, error) 
 		return instance, err
 	}
 	c := pdfCollector{limits: e.limits}
-	err := readPdfium(next, data, e.limits, func(m pdfMessage) error {
+	err := readPdfium(next, data, o, e.limits, func(m pdfMessage) error {
 		if m.Page != nil && m.Page.Failed != "" && timed.Err() != nil {
 			return timed.Err() // killed: the page itself is not to blame
 		}
@@ -172,7 +173,7 @@ func (e *pdfiumEngine) Close() error {
 type pdfiumReader struct{ pool pdfium.Pool }
 
 // read takes a fresh instance for each file, so that none can leave anything behind for the next.
-func (r *pdfiumReader) read(data []byte, limits pdfLimits, emit func(pdfMessage) error) error {
+func (r *pdfiumReader) read(data []byte, o PDFOptions, limits pdfLimits, emit func(pdfMessage) error) error {
 	var instance pdfium.Pdfium
 	end := func() {
 		if instance != nil {
@@ -184,7 +185,7 @@ func (r *pdfiumReader) read(data []byte, limits pdfLimits, emit func(pdfMessage)
 		end()
 		instance, err = r.pool.GetInstance(time.Minute)
 		return instance, err
-	}, data, limits, emit)
+	}, data, o, limits, emit)
 }
 
 // pdfiumInMemory is the size in bytes up to which a file is copied into the sandbox; larger ones are read
@@ -199,17 +200,27 @@ type pdfiumFile struct {
 	forms bool // it has form fields
 }
 
-func openPdfiumFile(in pdfium.Pdfium, data []byte, limits pdfLimits) (*pdfiumFile, error) {
-	open := &requests.OpenDocument{File: &data}
-	if len(data) > pdfiumInMemory {
-		open = &requests.OpenDocument{FileReader: bytes.NewReader(data), FileReaderSize: int64(len(data))}
+// openPdfiumFile opens a file with the empty password or the first of the given ones that fits.
+func openPdfiumFile(in pdfium.Pdfium, data []byte, o PDFOptions, limits pdfLimits) (*pdfiumFile, error) {
+	var opened *responses.OpenDocument
+	var err error
+	for i := -1; i < len(o.Passwords); i++ {
+		open := &requests.OpenDocument{File: &data}
+		if len(data) > pdfiumInMemory {
+			open = &requests.OpenDocument{FileReader: bytes.NewReader(data), FileReaderSize: int64(len(data))}
+		}
+		if i >= 0 {
+			open.Password = &o.Passwords[i]
+		}
+		if opened, err = in.OpenDocument(open); !errors.Is(err, pdfiumerrors.ErrPassword) {
+			break
+		}
 	}
-	opened, err := in.OpenDocument(open)
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword):
-		return nil, &PDFError{Encrypted, needsPassword}
+		return nil, notOpened(o.Passwords)
 	case errors.Is(err, pdfiumerrors.ErrSecurity):
-		return nil, pdfFailed("its encryption is of an unknown kind")
+		return nil, &PDFError{Encrypted, "its encryption is of an unknown kind"}
 	case errors.Is(err, pdfiumerrors.ErrFormat):
 		return nil, pdfFailed("it is no pdf, or broken beyond repair")
 	case err != nil:
@@ -231,20 +242,12 @@ func openPdfiumFile(in pdfium.Pdfium, data []byte, limits pdfLimits) (*pdfiumFil
 	return f, nil
 }
 
-func (f *pdfiumFile) title() string {
-	title, err := f.in.FPDF_GetMetaText(&requests.FPDF_GetMetaText{Document: f.doc, Tag: "Title"})
-	if err != nil || len(title.Value) > 4096 {
-		return ""
-	}
-	return title.Value
-}
-
 // pdfiumRestarts is how many pages of a file may bring an instance down before the rest is given up.
 const pdfiumRestarts = 20
 
 // readPdfium emits what a file holds. It takes instances from next, one and another one after each page that
 // brings one down: that leaves memory in no known state. Whoever gives them closes them.
-func readPdfium(next func() (pdfium.Pdfium, error), data []byte, limits pdfLimits, emit func(pdfMessage) error) error {
+func readPdfium(next func() (pdfium.Pdfium, error), data []byte, o PDFOptions, limits pdfLimits, emit func(pdfMessage) error) error {
 	var f *pdfiumFile
 	restarts := 0
 	for i := 0; f == nil || i < f.count; i++ {
@@ -253,20 +256,23 @@ func readPdfium(next func() (pdfium.Pdfium, error), data []byte, limits pdfLimit
 			if err != nil {
 				return pdfFailed("pdfium: %v", err)
 			}
-			if f, err = openPdfiumFile(in, data, limits); err != nil {
+			if f, err = openPdfiumFile(in, data, o, limits); err != nil {
 				return err
 			}
 			if i == 0 {
-				if err := emit(pdfMessage{Count: f.count, Title: f.title()}); err != nil {
+				if err := emit(f.about()); err != nil {
 					return err
 				}
 			}
 		}
 		p, err := f.page(i, limits)
-		if err != nil {
+		label := ""
+		if err == nil {
+			label = f.label(i)
+		} else {
 			p = &rawPage{Failed: "pdfium can't read it: " + sandboxReason(err)}
 		}
-		if err := emit(pdfMessage{Number: i + 1, Page: p}); err != nil {
+		if err := emit(pdfMessage{Number: i + 1, Label: label, Page: p}); err != nil {
 			return err
 		}
 		if err != nil && !errors.Is(err, pdfiumerrors.ErrPage) && i+1 < f.count {
@@ -275,6 +281,9 @@ func readPdfium(next func() (pdfium.Pdfium, error), data []byte, limits pdfLimit
 			}
 			f = nil
 		}
+	}
+	if outline := f.outline(); len(outline) > 0 { // last, so that a broken one costs nothing else
+		return emit(pdfMessage{Outline: outline})
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func textPage(lines ...string) *rawPage {
 func documentOf(t *testing.T, outline []outlineEntry, pages ...*rawPage) *Document {
 	t.Helper()
 	f := &pdfFile{pages: finishPages(pages), raw: pages, outline: outline}
-	d := f.document()
+	d := f.document(false)
 	d.Verdict = OK
 	checkPDFDocument(t, t.Name(), d)
 	return d

@@ -164,7 +164,7 @@ func TestPDFConformance(t *testing.T) {
 				if name == "ledongthuc" && c.ledongthuc != "" {
 					want = c.ledongthuc
 				}
-				d := parsePDF(context.Background(), c.data(), e)
+				d := parsePDF(context.Background(), c.data(), ParseOptions{PDF: e})
 				if got := describePages(d); got != want {
 					t.Errorf("%s:\n got %s\nwant %s\n(%s)", c.name, got, want, d.Reason)
 				}
@@ -212,7 +212,7 @@ func checkPDFDocument(t *testing.T, name string, d *Document) {
 		t.Fatalf("%s: segments do not begin at 0: %v", name, d.Segments)
 	}
 	for i, p := range d.Pages {
-		if p.Number != i+1 || (p.Verdict != OK) != (p.Text == "") {
+		if p.Number != i+1 || p.Verdict != Garbled && (p.Verdict != OK) != (p.Text == "") {
 			t.Errorf("%s: page %d has number %d, verdict %s and %d bytes", name, i+1, p.Number, p.Verdict, len(p.Text))
 		}
 		if (p.Reason == "") != (p.Verdict == OK || p.Verdict == Blank) || strings.Contains(p.Reason, "\n") {
@@ -279,7 +279,7 @@ func compact(s string) string {
 func TestPDFDocument(t *testing.T) {
 	w := newPDFWriter().page(lines("A sentence that is not at its end at the", "end of the page goes on")).page(lines("over here.", "", "Another one."))
 	w.title = "Refunds"
-	d := parsePDF(context.Background(), w.bytes(), testEngine(t, "pdfium", defaultPDFLimits))
+	d := parsePDF(context.Background(), w.bytes(), ParseOptions{PDF: testEngine(t, "pdfium", defaultPDFLimits)})
 	want := "A sentence that is not at its end at the end of the page goes on over here.\n\nAnother one."
 	if d.Text != want || d.Meta.Title != "Refunds" {
 		t.Errorf("got %q, title %q", d.Text, d.Meta.Title)
@@ -311,11 +311,11 @@ func TestPDFTimeLimit(t *testing.T) {
 		t.Run(c.engine, func(t *testing.T) {
 			t.Parallel()
 			e := testEngine(t, c.engine, limits)
-			d := parsePDF(context.Background(), c.data, e)
+			d := parsePDF(context.Background(), c.data, ParseOptions{PDF: e})
 			if describePages(d) != c.want || !strings.Contains(d.Reason, "took more than 2s") {
 				t.Errorf("got %s: %s", describePages(d), d.Reason)
 			}
-			if d := parsePDF(context.Background(), newPDFWriter().page(lines("Next.")).bytes(), e); d.Text != "Next." {
+			if d := parsePDF(context.Background(), newPDFWriter().page(lines("Next.")).bytes(), ParseOptions{PDF: e}); d.Text != "Next." {
 				t.Errorf("after it: %s %q (%s)", d.Verdict, d.Text, d.Reason)
 			}
 		})
@@ -332,13 +332,13 @@ func TestPDFLimits(t *testing.T) {
 	for _, engine := range []string{"pdfium", "pdfium in process", "ledongthuc"} {
 		t.Run(engine, func(t *testing.T) {
 			e := testEngine(t, engine, small)
-			if d := parsePDF(context.Background(), three, e); d.Verdict != Failed || len(d.Pages) != 0 || !strings.Contains(d.Reason, "2") {
+			if d := parsePDF(context.Background(), three, ParseOptions{PDF: e}); d.Verdict != Failed || len(d.Pages) != 0 || !strings.Contains(d.Reason, "2") {
 				t.Errorf("three pages: %s (%s)", describePages(d), d.Reason)
 			}
-			if d := parsePDF(context.Background(), long, e); describePages(d) != `failed "short" failed` || d.Text != "short" {
+			if d := parsePDF(context.Background(), long, ParseOptions{PDF: e}); describePages(d) != `failed "short" failed` || d.Text != "short" {
 				t.Errorf("long page: %s", describePages(d))
 			}
-			if d := parsePDF(context.Background(), large, e); d.Verdict != Failed || !strings.Contains(d.Reason, "MiB") {
+			if d := parsePDF(context.Background(), large, ParseOptions{PDF: e}); d.Verdict != Failed || !strings.Contains(d.Reason, "MiB") {
 				t.Errorf("large file: %s (%s)", describePages(d), d.Reason)
 			}
 		})
@@ -351,7 +351,7 @@ func TestPDFMemoryLimit(t *testing.T) {
 	w.objects[len(w.objects)-2] = deflated(t, 160<<20)
 	data := w.page(lines("third")).bytes()
 	for _, engine := range []string{"pdfium", "pdfium in process"} {
-		d := parsePDF(context.Background(), data, testEngine(t, engine, defaultPDFLimits))
+		d := parsePDF(context.Background(), data, ParseOptions{PDF: testEngine(t, engine, defaultPDFLimits)})
 		if got := describePages(d); got != `failed "first" failed "third"` {
 			t.Errorf("%s: %s (%s)", engine, got, d.Reason)
 		}
@@ -364,7 +364,7 @@ func TestPDFChildMemory(t *testing.T) {
 	limits.memory = 128 << 20
 	w := newPDFWriter().page(lines("first")).page("")
 	w.objects[len(w.objects)-2] = stream("", strings.Repeat("0 ", 8<<20)) // operands that no operator takes from the stack
-	if d := parsePDF(context.Background(), w.bytes(), testEngine(t, "ledongthuc", limits)); describePages(d) != `failed "first" failed` || !strings.Contains(d.Reason, "memory") {
+	if d := parsePDF(context.Background(), w.bytes(), ParseOptions{PDF: testEngine(t, "ledongthuc", limits)}); describePages(d) != `failed "first" failed` || !strings.Contains(d.Reason, "memory") {
 		t.Errorf("%s (%s)", describePages(d), d.Reason)
 	}
 }
@@ -381,7 +381,7 @@ func TestPDFCancel(t *testing.T) {
 				w.trailer = "/Prev %d"
 				data = w.page("").bytes()
 			}
-			if _, err := e.Pages(ctx, data); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := e.Pages(ctx, data, PDFOptions{}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -396,7 +396,7 @@ func TestPDFConcurrent(t *testing.T) {
 			for i := range 8 {
 				wg.Go(func() {
 					text := fmt.Sprintf("This is file %d.", i)
-					d := parsePDF(context.Background(), newPDFWriter().page(lines(text)).bytes(), e)
+					d := parsePDF(context.Background(), newPDFWriter().page(lines(text)).bytes(), ParseOptions{PDF: e})
 					if d.Text != text {
 						t.Errorf("file %d: %s %q (%s)", i, d.Verdict, d.Text, d.Reason)
 					}
@@ -422,7 +422,7 @@ func TestPDFEngineNames(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
-		if d := parsePDF(context.Background(), newPDFWriter().page("").bytes(), e); d.Verdict != Failed || !strings.Contains(d.Reason, "closed") {
+		if d := parsePDF(context.Background(), newPDFWriter().page("").bytes(), ParseOptions{PDF: e}); d.Verdict != Failed || !strings.Contains(d.Reason, "closed") {
 			t.Errorf("%s after Close: %s (%s)", name, d.Verdict, d.Reason)
 		}
 	}
@@ -527,7 +527,7 @@ func readAll(t *testing.T, e PDFEngine, files []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := parsePDF(context.Background(), data, e)
+		d := parsePDF(context.Background(), data, ParseOptions{PDF: e})
 		checkPDFDocument(t, f, d)
 		verdicts[d.Verdict]++
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,10 +30,6 @@ type rawLine struct {
 	first, last int32 // the numbers of its first and last characters on the page, as the engine counts
 }
 
-// garbledShare is the share of characters that stand for nothing from which a page is garbled. Good pages
-// with symbol fonts for their bullets stay below a tenth.
-const garbledShare = 0.2
-
 // finishPages makes pages of raw ones: their text cleaned, their verdict given. It changes raw.
 func finishPages(raw []*rawPage) []Page {
 	pages := make([]Page, len(raw))
@@ -45,7 +40,7 @@ func finishPages(raw []*rawPage) []Page {
 	}
 	seen := wordsOf(raw)
 	for i, r := range raw {
-		if pages[i].Verdict == OK {
+		if v := pages[i].Verdict; v == OK || v == Garbled {
 			pages[i].Text = paragraphs(r.Lines, seen)
 		}
 	}
@@ -62,43 +57,6 @@ func (r *rawPage) finish() {
 	r.Lines = joinPieces(r.Lines)
 	r.cells = cellsOf(r.Lines, pieces)
 	r.Lines = placed(r.Lines)
-}
-
-// judge sets the page's verdict and reason.
-func (r *rawPage) judge(p *Page) {
-	if r.Failed != "" {
-		p.Verdict, p.Reason = Failed, r.Failed
-		return
-	}
-	bad, all := r.Unmapped, r.Unmapped
-	for _, l := range r.Lines {
-		for _, c := range l.Text {
-			switch {
-			case unicode.IsSpace(c) || invisible(c):
-			case c == utf8.RuneError || meaningless(c):
-				bad++
-				all++
-			default:
-				all++
-			}
-		}
-	}
-	switch {
-	case all == 0 && r.Images > 0:
-		p.Verdict, p.Reason = Scanned, "an image and no text"
-	case all == 0:
-		p.Verdict = Blank
-	case float64(bad) > garbledShare*float64(all):
-		p.Verdict, p.Reason = Garbled, fmt.Sprintf("%d of %d characters stand for nothing (the font does not say which)", bad, all)
-	default:
-		p.Verdict = OK
-	}
-}
-
-// meaningless says whether c has no meaning outside the font that draws it.
-func meaningless(c rune) bool {
-	return unicode.Is(unicode.Co, c) || unicode.Is(unicode.Cc, c) && c != '\t' && c != '\n' && c != '\r' ||
-		c&0xFFFE == 0xFFFE || c >= 0xFDD0 && c <= 0xFDEF
 }
 
 // invisible says whether c is left out of text: zero-width blanks, byte order marks, marks of direction. The

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"crypto/sha256"
 	"strings"
-	"unicode"
 )
 
 // DocumentDetails are what the report for people tells of a document besides what became of it.
@@ -14,7 +13,7 @@ type DocumentDetails struct {
 	Blank    int           // pages on which nothing is
 	BadPages []PageReport  // pages that are neither ok nor blank, the first maxBadPages of them
 	MoreBad  int           // how many more there are
-	Running  []RunningLine // what repeats over pages and is not in the text, the first maxRunning of them
+	Running  []RunningLine // what repeats over pages and is not in the text, the first maxShownRunning of them
 
 	text [sha256.Size]byte // of the canonical text; zero if there is none
 }
@@ -36,10 +35,10 @@ type RunningLine struct {
 }
 
 const (
-	maxBadPages   = 20
-	maxRunning    = 8
-	maxFirstWords = 12
-	maxFirstBytes = 160 // of the first words: garbage may have no blanks
+	maxBadPages     = 20
+	maxShownRunning = 8
+	maxFirstWords   = 12
+	maxFirstBytes   = 160 // of the first words: garbage may have no blanks
 )
 
 // addDetails puts the details of all documents into the report, as far as the bake came.
@@ -83,7 +82,7 @@ func documentDetails(d *Document) DocumentDetails {
 			seen[key] = true
 			if at, ok := running[key]; ok {
 				details.Running[at].Pages++
-			} else if len(details.Running) < maxRunning {
+			} else if len(details.Running) < maxShownRunning {
 				running[key] = len(details.Running)
 				details.Running = append(details.Running, RunningLine{line, 1})
 			}
@@ -111,20 +110,4 @@ func firstWords(text string) string {
 		first += " …"
 	}
 	return first
-}
-
-// withoutNumbers puts one digit in the place of each number.
-func withoutNumbers(line string) string {
-	var b strings.Builder
-	number := false
-	for _, r := range line {
-		if digit := unicode.IsDigit(r); !digit {
-			b.WriteRune(r)
-			number = false
-		} else if !number {
-			b.WriteByte('0')
-			number = true
-		}
-	}
-	return b.String()
 }

@@ -27,7 +27,7 @@ const (
 	maxShownDocuments = 5000 // of a base, the bad ones first
 	maxShownNames     = 200  // of a warning, and reasons why files are left out
 	maxExamples       = 5    // files for each such reason
-	maxShown          = 300  // characters of a name, a title or a line
+	maxShownText      = 300  // characters of a name, a title or a line
 	maxShownFailure   = 4000 // characters of what ended a bake
 )
 
@@ -40,7 +40,7 @@ func WriteHTML(w io.Writer, reports []*Report) error {
 		page.Bases = append(page.Bases, newHTMLBase(i+1, r))
 	}
 	if len(reports) > 0 {
-		page.By = strings.TrimSpace("larder " + shown(reports[0].Version, maxShown))
+		page.By = strings.TrimSpace("larder " + shown(reports[0].Version, maxShownText))
 		page.At = reports[0].start.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	if len(page.Bases) == 1 {
@@ -128,12 +128,12 @@ type htmlTick struct {
 }
 
 func newHTMLBase(number int, r *Report) htmlBase {
-	b := htmlBase{ID: fmt.Sprintf("base-%d", number), Name: shown(cmp.Or(r.Settings.Name, filepath.Base(r.Folder)), maxShown), State: "baked", Class: "good"}
+	b := htmlBase{ID: fmt.Sprintf("base-%d", number), Name: shown(cmp.Or(r.Settings.Name, filepath.Base(r.Folder)), maxShownText), State: "baked", Class: "good"}
 	switch {
 	case r.Failure != nil:
 		b.State, b.Class = "not baked", "bad"
 		b.Failure, b.Hint = failureText(r.Failure)
-		b.Failure = fmt.Sprintf("Stage %s: %s", shown(r.FailedIn, maxShown), b.Failure)
+		b.Failure = fmt.Sprintf("Stage %s: %s", shown(r.FailedIn, maxShownText), b.Failure)
 	case r.Unchanged:
 		b.State = "nothing changed"
 	}
@@ -158,7 +158,7 @@ func newHTMLBase(number int, r *Report) htmlBase {
 	b.LeftOut, b.MoreLeftOut = r.leftOutByReason()
 	b.Inside = r.insideByReason()
 	for _, s := range r.Stages {
-		b.Stages = append(b.Stages, htmlFact{shown(s.Name, maxShown), fmt.Sprintf("%.2f s", s.Took.Seconds())})
+		b.Stages = append(b.Stages, htmlFact{shown(s.Name, maxShownText), fmt.Sprintf("%.2f s", s.Took.Seconds())})
 	}
 	return b
 }
@@ -185,7 +185,7 @@ func failureText(err error) (text, hint string) {
 // facts are what counts most.
 func (r *Report) facts() (list []htmlFact) {
 	add := func(name, format string, args ...any) {
-		list = append(list, htmlFact{name, shown(fmt.Sprintf(format, args...), maxShown)})
+		list = append(list, htmlFact{name, shown(fmt.Sprintf(format, args...), maxShownText)})
 	}
 	if r.Digest != "" {
 		add("Version", "%s", r.Digest)
@@ -225,7 +225,7 @@ func (r *Report) facts() (list []htmlFact) {
 // facts are the settings by their keys in base.yaml, empty ones left out.
 func (s Settings) facts() (list []htmlFact) {
 	add := func(key string, value any) {
-		if text := shown(fmt.Sprint(value), maxShown); text != "" {
+		if text := shown(fmt.Sprint(value), maxShownText); text != "" {
 			list = append(list, htmlFact{key, text})
 		}
 	}
@@ -280,8 +280,8 @@ func (d DocumentReport) rank() int {
 
 func newHTMLDocument(d DocumentReport) htmlDocument {
 	h := htmlDocument{
-		Verdict: shown(string(d.Verdict), maxShown), Class: verdictClass(d.Verdict),
-		Path: shown(d.Path, maxShown), Title: shown(d.Title, maxShown), Reason: shown(d.Reason, maxShown),
+		Verdict: shown(string(d.Verdict), maxShownText), Class: verdictClass(d.Verdict),
+		Path: shown(d.Path, maxShownText), Title: shown(d.Title, maxShownText), Reason: shown(d.Reason, maxShownText),
 		Chunks: number(d.Chunks), Tokens: number(sum(d.Tokens)), Size: bytesText(int64(d.Bytes)), Pages: number(d.Pages),
 	}
 	var inside []string
@@ -290,13 +290,13 @@ func newHTMLDocument(d DocumentReport) htmlDocument {
 			inside = append(inside, fmt.Sprintf("%s %d", reason, n))
 		}
 	}
-	h.Inside = shown(strings.Join(inside, ", "), maxShown)
+	h.Inside = shown(strings.Join(inside, ", "), maxShownText)
 	for _, p := range d.BadPages {
 		name := fmt.Sprintf("page %d", p.Number)
 		if p.Label != "" {
 			name += " (" + shown(p.Label, 40) + ")"
 		}
-		h.BadPages = append(h.BadPages, htmlPageLine{name, shown(string(p.Verdict), maxShown), verdictClass(p.Verdict), shown(p.Reason, maxShown), shown(p.Words, maxShown)})
+		h.BadPages = append(h.BadPages, htmlPageLine{name, shown(string(p.Verdict), maxShownText), verdictClass(p.Verdict), shown(p.Reason, maxShownText), shown(p.Words, maxShownText)})
 	}
 	if d.MoreBad > 0 {
 		h.MoreBad = "and " + plural(d.MoreBad, "page") + " more"
@@ -320,7 +320,7 @@ func (r *Report) warnings() (list []htmlWarning) {
 			return
 		}
 		for i, name := range names {
-			names[i] = shown(fmt.Sprint(name), maxShown)
+			names[i] = shown(fmt.Sprint(name), maxShownText)
 		}
 		w.Names = append(w.Names, fmt.Sprintf(format, names...))
 	}
@@ -368,11 +368,11 @@ func (r *Report) leftOutByReason() (list []htmlLeftOut, more int) {
 		if !ok {
 			at = len(list)
 			index[l.Reason] = at
-			list = append(list, htmlLeftOut{Reason: shown(l.Reason, maxShown)})
+			list = append(list, htmlLeftOut{Reason: shown(l.Reason, maxShownText)})
 		}
 		list[at].Count++
 		if len(list[at].Examples) < maxExamples {
-			list[at].Examples = append(list[at].Examples, shown(l.Path, maxShown))
+			list[at].Examples = append(list[at].Examples, shown(l.Path, maxShownText))
 		} else {
 			list[at].More++
 		}
@@ -396,7 +396,7 @@ func (r *Report) insideByReason() (list []htmlInside) {
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		list = append(list, htmlInside{shown(reason, maxShown), counts[reason], documents[reason]})
+		list = append(list, htmlInside{shown(reason, maxShownText), counts[reason], documents[reason]})
 	}
 	return list
 }

@@ -225,7 +225,7 @@ func TestReportDetails(t *testing.T) {
 	if words := got.BadPages[0].Words; words != strings.Repeat("слово ", maxFirstWords)+"…" {
 		t.Errorf("first words: %q", words)
 	}
-	if len(got.Running) != maxRunning || got.Running[0] != (RunningLine{"Page 1 of 60", 51}) || got.Running[1] != (RunningLine{"Head", 51}) {
+	if len(got.Running) != maxShownRunning || got.Running[0] != (RunningLine{"Page 1 of 60", 51}) || got.Running[1] != (RunningLine{"Head", 51}) {
 		t.Errorf("running lines: %+v", got.Running)
 	}
 	for text, want := range map[string]string{

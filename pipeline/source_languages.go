@@ -13,8 +13,8 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// A language says how often letters stand in a language that legacy encodings were made for.
-type language struct {
+// A writtenLanguage says how often letters stand in a language that legacy encodings were made for.
+type writtenLanguage struct {
 	script *unicode.RangeTable
 	// letters is the share of each in a thousand letters, roughly: it need only tell text from its reading in another
 	// encoding. In languages with Latin letters only those outside of ASCII count.
@@ -31,7 +31,7 @@ var (
 	turkish = []string{"windows-1254"}
 )
 
-var languagesKnown = []language{
+var languagesKnown = []writtenLanguage{
 	{unicode.Latin, "å11 ø9 æ9 é.3 ö.1 ü.1", "og i at det er en den til af for ikke som med de har der et han var", western},                                                                                                                                                                // da
 	{unicode.Latin, "ü6 ä5 ö3 ß3 é.1", "der die und in den von zu das mit sich des auf ist im dem nicht ein eine als auch es an werden aus er hat dass sie nach wird bei war", western},                                                                                                     // de
 	{unicode.Latin, "é.3 ï.1 è.05 ö.05 ü.05 ñ.05 ç.05 á.05 ä.05 í.03 ó.05 ê.03 â.02 à.03 ô.02 ø.02 å.02 æ.02", "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were all she there been their has would", western}, // en
@@ -98,7 +98,7 @@ const (
 
 // A letterModel is a language whose letters have costs.
 type letterModel struct {
-	language
+	writtenLanguage
 	costs map[rune]cost
 	words map[string]bool
 }

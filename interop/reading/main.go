@@ -18,7 +18,7 @@ import (
 
 // measures are what can be measured: each writes a table for the files that its arguments name.
 var measures = map[string]func(w io.Writer, args []string) error{
-	"chunks": measureChunks,
+	"chunks":        measureChunks,
 	"pdf-structure": measurePDFStructure,
 }
 
