@@ -6,6 +6,7 @@ require (
 	example.com/larder v0.0.0
 	example.com/larder/pipeline v0.0.0
 	github.com/alecthomas/kong v1.17.0
+	github.com/joho/godotenv v1.5.1
 	github.com/rogpeppe/go-internal v1.16.0
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/term v0.48.0

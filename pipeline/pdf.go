@@ -150,34 +150,31 @@ func pagesVerdict(pages []Page) (Verdict, string) {
 		return verdict, fmt.Sprintf("no text layer (%s of images)", plural(count[Scanned], "page"))
 	}
 	first := pages[slices.IndexFunc(pages, func(p Page) bool { return p.Verdict == verdict })]
-	if n := badPagesOf(pages); n > 1 {
-		return verdict, fmt.Sprintf("%d of %d pages: %s; page %d: %s", n, len(pages), pageRanges(pages, Verdict.bad), first.Number, first.Reason)
+	if bad := badPagesOf(pages); len(bad) > 1 {
+		return verdict, fmt.Sprintf("%d of %d pages: %s; page %d: %s", len(bad), len(pages), pageRanges(bad), first.Number, first.Reason)
 	}
 	return verdict, fmt.Sprintf("page %d of %d is %s: %s", first.Number, len(pages), verdict, first.Reason)
 }
 
-func badPagesOf(pages []Page) (n int) {
+func badPagesOf(pages []Page) (bad []Page) {
 	for _, p := range pages {
 		if p.Verdict.bad() {
-			n++
+			bad = append(bad, p)
 		}
 	}
-	return n
+	return bad
 }
 
 // mostRanges is how many ranges of pages a reason names.
 const mostRanges = 20
 
-// pageRanges names the pages whose verdict is one of those, such as "1 scanned, 17-18 garbled".
-func pageRanges(pages []Page, which func(Verdict) bool) string {
+// pageRanges names pages and their verdicts, such as "1 scanned, 17-18 garbled".
+func pageRanges(pages []Page) string {
 	var ranges []string
 	for i := 0; i < len(pages); i++ {
 		v := pages[i].Verdict
-		if !which(v) {
-			continue
-		}
 		end := i
-		for end+1 < len(pages) && pages[end+1].Verdict == v {
+		for end+1 < len(pages) && pages[end+1].Verdict == v && pages[end+1].Number == pages[end].Number+1 {
 			end++
 		}
 		if len(ranges) == mostRanges {

@@ -131,16 +131,22 @@ func (b *bake) provenance() ([]byte, error) {
 		Versions  map[string]string `json:"versions"`
 		PDFEngine string            `json:"pdf_engine"`
 		Documents map[string]int    `json:"documents"`       // by verdict
+		Reasons   map[string]string `json:"reasons"`         // of documents that were not read in whole, by path
 		LeftOut   []LeftOut         `json:"left_out"`        // files that are no documents, the first of them
 		Number    int               `json:"left_out_count"`  // of all of them
 		Inside    map[string]int    `json:"left_out_inside"` // parts of documents, by reason
 		Chunks    int               `json:"chunks"`
 		Tokens    int               `json:"tokens"`
 	}{
-		Generator: "larder " + b.Version, Revision: b.Revision, Embedder: "none", Versions: map[string]string{},
+		Generator: "larder " + b.Version, Revision: b.Revision, Embedder: "none", Versions: map[string]string{}, Reasons: map[string]string{},
 		PDFEngine: b.settings.PDFEngine, Documents: b.report.Verdicts(), LeftOut: b.report.LeftOut[:min(len(b.report.LeftOut), maxLeftOut)],
 		Number: len(b.report.LeftOut), Inside: b.report.leftOutInside(),
 		Chunks: b.report.Chunks, Tokens: b.report.Tokens,
+	}
+	for _, d := range b.report.Documents {
+		if d.Verdict == Skipped || d.Verdict == Partial {
+			p.Reasons[d.Path] = d.Reason
+		}
 	}
 	if p.LeftOut == nil {
 		p.LeftOut = []LeftOut{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +12,15 @@ import (
 )
 
 type parseCommand struct {
-	File   string `arg:"" help:"A .md, .txt or .pdf file."`
-	JSON   bool   `help:"Print JSON: metadata, pages, blocks and where the text comes from."`
-	Engine string `enum:"pdfium,ledongthuc" default:"pdfium" help:"What reads PDF files: pdfium or ledongthuc (default: pdfium)." placeholder:"NAME"`
+	Files       []string `arg:"" name:"file" help:"A .md, .txt or .pdf file; more may follow."`
+	JSON        bool     `help:"Print JSON, a line for each file: metadata, pages, blocks and where the text comes from."`
+	Engine      string   `enum:"pdfium,ledongthuc" default:"pdfium" help:"What reads PDF files: pdfium or ledongthuc (default: pdfium)." placeholder:"NAME"`
+	PasswordEnv []string `sep:"none" help:"Environment variable with a password of PDF files; may be repeated. A file .env is read too." placeholder:"NAME"`
 	caching
+}
+
+func (parseCommand) Help() string {
+	return `The exit code is that of the worst file: 1 if text of one could not be read, in whole or in part.`
 }
 
 // A parsedFile is what larder parse --json prints.
@@ -24,6 +30,8 @@ type parsedFile struct {
 	Verdict     pipeline.Verdict   `json:"verdict"`
 	Reason      string             `json:"reason,omitempty"`
 	Title       string             `json:"title,omitempty"`
+	Author      string             `json:"author,omitempty"`
+	Language    string             `json:"language,omitempty"` // BCP 47
 	ContentType string             `json:"content_type,omitempty"`
 	Topics      []string           `json:"topics,omitempty"`
 	UnitID      string             `json:"unit_id,omitempty"`
@@ -36,9 +44,13 @@ type parsedFile struct {
 }
 
 func (c *parseCommand) Run(e *environment) error {
-	data, err := os.ReadFile(c.File)
-	if err != nil {
-		return err
+	var passwords []string
+	for _, name := range c.PasswordEnv {
+		password, ok := os.LookupEnv(name)
+		if !ok {
+			return usageError{fmt.Errorf("--password-env: the environment variable %s is not set", name)}
+		}
+		passwords = append(passwords, password)
 	}
 	cache, err := c.cache()
 	if err != nil {
@@ -49,44 +61,90 @@ func (c *parseCommand) Run(e *environment) error {
 		return err
 	}
 	defer engine.Close()
-	d := pipeline.Parse(e, filepath.ToSlash(c.File), data, pipeline.ParseOptions{PDF: engine})
+	var errs []error
+	for i, name := range c.Files {
+		if e.Err() != nil {
+			errs = append(errs, fmt.Errorf("interrupted, and not read: %s", strings.Join(c.Files[i:], ", ")))
+			break
+		}
+		if i > 0 && !c.JSON {
+			fmt.Fprintln(e.out)
+		}
+		errs = append(errs, c.parse(e, name, pipeline.ParseOptions{PDF: engine, Passwords: passwords}))
+	}
+	return errors.Join(errs...)
+}
+
+// parse reads and prints a file. The error says why it was not read in whole.
+func (c *parseCommand) parse(e *environment, name string, o pipeline.ParseOptions) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	d := pipeline.Parse(e, filepath.ToSlash(name), data, o)
+	engine := ""
+	if strings.EqualFold(filepath.Ext(name), ".pdf") {
+		engine = o.PDF.Name()
+	}
 	if c.JSON {
 		p := parsedFile{
-			Path: c.File, Verdict: d.Verdict, Reason: d.Reason,
-			Title: d.Meta.Title, ContentType: d.Meta.ContentType, Topics: d.Meta.Topics, UnitID: d.Meta.UnitID,
+			Path: name, Engine: engine, Verdict: d.Verdict, Reason: d.Reason,
+			Title: d.Meta.Title, Author: d.Meta.Author, Language: d.Meta.Language,
+			ContentType: d.Meta.ContentType, Topics: d.Meta.Topics, UnitID: d.Meta.UnitID,
 			Pages: d.Pages, Text: d.Text, Blocks: append([]pipeline.Block{}, d.Blocks...),
 			Source: append([]pipeline.Segment{}, d.Segments...), LeftOut: d.LeftOut,
 		}
 		if !d.Meta.Date.IsZero() {
 			p.Date = d.Meta.Date.Format(time.DateOnly)
 		}
-		if strings.EqualFold(filepath.Ext(c.File), ".pdf") {
-			p.Engine = engine.Name()
-		}
 		if err := writeJSON(e.out, p, ""); err != nil {
 			return err
 		}
 	} else {
-		c.print(e, d)
+		printParsed(e, name, engine, d)
 	}
 	switch d.Verdict {
 	case pipeline.OK, pipeline.Blank, pipeline.Draft:
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %s", c.File, d.Verdict, d.Reason)
+	return fmt.Errorf("%s: %s: %s", name, d.Verdict, d.Reason)
 }
 
-// print shows the text, page by page where there are pages.
-func (c *parseCommand) print(e *environment, d *pipeline.Document) {
-	fmt.Fprintf(e.out, "%s: %s", c.File, d.Verdict)
+// printParsed shows what was read, page by page where there are pages.
+func printParsed(e *environment, name, engine string, d *pipeline.Document) {
+	fmt.Fprintf(e.out, "%s: %s", name, d.Verdict)
 	if d.Reason != "" {
 		fmt.Fprintf(e.out, ": %s", d.Reason)
 	}
+	if engine != "" {
+		fmt.Fprintf(e.out, " (read by %s)", engine)
+	}
 	fmt.Fprintln(e.out)
+	for _, field := range []struct{ name, value string }{
+		{"title", d.Meta.Title}, {"author", d.Meta.Author}, {"language", d.Meta.Language},
+	} {
+		if field.value != "" {
+			fmt.Fprintf(e.out, "%s: %s\n", field.name, field.value)
+		}
+	}
 	if len(d.Pages) == 0 {
 		fmt.Fprintln(e.out, d.Text)
 	}
 	for _, p := range d.Pages {
-		fmt.Fprintf(e.out, "\n--- page %d: %s %s\n%s\n", p.Number, p.Verdict, p.Reason, p.Text)
+		fmt.Fprintf(e.out, "\n--- page %d", p.Number)
+		if p.Label != "" {
+			fmt.Fprintf(e.out, " (%s)", p.Label)
+		}
+		fmt.Fprintf(e.out, ": %s", p.Verdict)
+		if p.Reason != "" {
+			fmt.Fprintf(e.out, ": %s", p.Reason)
+		}
+		fmt.Fprintln(e.out)
+		for _, r := range p.Running {
+			fmt.Fprintf(e.out, "[repeats: %s]\n", r)
+		}
+		if p.Text != "" {
+			fmt.Fprintln(e.out, p.Text)
+		}
 	}
 }
