@@ -204,6 +204,7 @@ type childPool struct {
 	limits pdfLimits
 	reuse  bool // a child reads more than one file
 	free   chan struct{}
+	watch  func(*child) // after each file, for tests; nil for none
 
 	mu     sync.Mutex
 	idle   []*child
@@ -243,6 +244,9 @@ func (p *childPool) read(ctx context.Context, data []byte, o PDFOptions, take fu
 		return err
 	}
 	err = c.read(ctx, data, o, p.limits, take)
+	if p.watch != nil {
+		p.watch(c)
+	}
 	var pe *PDFError
 	p.put(c, p.reuse && !c.dead.Load() && (err == nil || errors.As(err, &pe)))
 	return err

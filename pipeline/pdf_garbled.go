@@ -20,6 +20,8 @@ const (
 	meaninglessShare = 0.2
 	// mixedShare is the share of letters in words of several scripts from which a page is garbled.
 	mixedShare = 0.3
+	// oddShare is the share of letters beside signs that stand in no word.
+	oddShare = 0.2
 	// Words cost bits for each pair of letters, a word's ends being letters too. Those of languages cost 3.3 to 4.2
 	// on average, letters that are drawn at random 6 to 7.
 	wordBits    = 4.9
@@ -38,35 +40,47 @@ func (r *rawPage) judge(p *Page) {
 		p.Verdict, p.Reason = Failed, r.Failed
 		return
 	}
-	bad, all := r.Unmapped, r.Unmapped
 	var text strings.Builder
 	for _, l := range r.Lines {
-		for _, c := range l.Text {
-			switch {
-			case unicode.IsSpace(c) || invisible(c):
-			case c == utf8.RuneError || meaningless(c) || unassigned(c):
-				bad++
-				all++
-			default:
-				all++
-			}
-		}
 		text.WriteString(l.Text)
 		text.WriteByte('\n')
 	}
+	empty, reason := garbled(text.String(), r.Unmapped)
 	switch {
-	case all == 0 && r.Images > 0:
+	case empty && r.Images > 0:
 		p.Verdict, p.Reason = Scanned, "an image and no text"
-	case all == 0:
+	case empty:
 		p.Verdict = Blank
-	case float64(bad) > meaninglessShare*float64(all):
-		p.Verdict, p.Reason = Garbled, fmt.Sprintf("%d of %d characters stand for nothing (the font does not say which)", bad, all)
+	case reason != "":
+		p.Verdict, p.Reason = Garbled, reason
 	default:
 		p.Verdict = OK
-		if reason := nonsense(text.String()); reason != "" {
-			p.Verdict, p.Reason = Garbled, reason
+	}
+}
+
+// GarbledText says in a line why a page's text is garbled, as the text of a font is that does not say what its glyphs
+// mean; "" if it is not, or if there is too little of it to tell.
+func GarbledText(text string) string {
+	_, reason := garbled(text, 0)
+	return reason
+}
+
+// garbled says why text is garbled, and whether there is none. unmapped counts glyphs that no character is known for.
+func garbled(text string, unmapped int) (empty bool, reason string) {
+	bad, all := unmapped, unmapped
+	for _, c := range text {
+		if unicode.IsSpace(c) || invisible(c) {
+			continue
+		}
+		all++
+		if c == utf8.RuneError || meaningless(c) || unassigned(c) {
+			bad++
 		}
 	}
+	if float64(bad) > meaninglessShare*float64(all) {
+		return false, fmt.Sprintf("%d of %d characters stand for nothing (the font does not say which)", bad, all)
+	}
+	return all == 0, nonsense(text)
 }
 
 // meaningless says whether c has no meaning outside the font that draws it.
@@ -93,7 +107,7 @@ func nonsense(text string) string {
 		}
 	}
 	switch {
-	case w.odd > leastPairs && float64(w.odd) > mixedShare*float64(w.letters) && w.mean() > readBits:
+	case w.odd > leastPairs && float64(w.odd) > oddShare*float64(w.letters) && w.mean() > readBits:
 		return "its words have signs inside that no language has there (the font does not say which letters they are)"
 	case w.strange() && (2*w.small > w.inWords || w.pairs > 4*leastPairs && w.mean() > capitalBits):
 		return "its words are those of no language (the font does not say which letters they have)"
