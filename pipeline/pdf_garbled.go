@@ -10,9 +10,9 @@ import (
 )
 
 // Text is garbled when its characters are not those that a reader of the page sees, as from fonts that do not
-// say what their glyphs mean. Three things give it away: characters that mean nothing outside a font, words that
-// mix scripts, and words whose letters follow each other as those of no language do. Where moving all characters
-// by one number turns nonsense into words, that is said.
+// say what their glyphs mean. It is given away by characters that mean nothing outside a font, words that mix scripts
+// or have signs inside that stand in no word, and words whose letters follow each other as those of no language do.
+// Where moving all characters by one number turns nonsense into words, that is said.
 
 const (
 	// meaninglessShare is the share of characters that stand for nothing from which a page is garbled. Good pages
