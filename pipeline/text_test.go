@@ -16,6 +16,9 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/unicode/norm"
+
+	"example.com/larder/internal/analyze"
 )
 
 func goldenSources(t testing.TB, glob string) []string {
@@ -434,6 +437,24 @@ func TestTextHeadings(t *testing.T) {
 		}
 		if last := d.Blocks[len(d.Blocks)-1]; want != "" && (len(last.Path) != 1 || last.Path[0] != want) {
 			t.Errorf("%q: path %q", text, last.Path)
+		}
+	}
+}
+
+// TestDecomposed: the text keeps its Unicode form, and terms are the same in all.
+func TestDecomposed(t *testing.T) {
+	a, err := analyze.New(analyze.Languages())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Зимний чай ещё тёплый", "café crème à l’hôtel", "Ångström", "Việt Nam", "한글"} {
+		composed, decomposed := norm.NFC.String(text), norm.NFD.String(text)
+		d := parseOf(t, "a.txt", []byte(decomposed))
+		if d.Text != decomposed || composed == decomposed {
+			t.Errorf("%q has become %q", decomposed, d.Text)
+		}
+		if got, want := a.Terms(nil, d.Text), a.Terms(nil, composed); !slices.Equal(got, want) || len(want) == 0 {
+			t.Errorf("%q has the terms %q, composed %q", decomposed, got, want)
 		}
 	}
 }
