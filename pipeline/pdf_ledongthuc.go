@@ -2,59 +2,30 @@ package pipeline
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/ledongthuc/pdf"
 )
 
-// A ledongthucReader reads with ledongthuc/pdf. Files can make that library panic, overflow the stack, run
-// forever or ask for any amount of memory: it belongs into a child process.
+// A ledongthucReader reads with ledongthuc/pdf, of which it uses the object parser alone: filters, fonts,
+// character maps and the content of pages are read here. Files can make the library panic, overflow the stack,
+// run forever or ask for any amount of memory: it belongs into a child process.
 type ledongthucReader struct{}
 
 func (ledongthucReader) read(data []byte, o PDFOptions, limits pdfLimits, emit func(pdfMessage) error) error {
-	left := o.Passwords
-	file, err := pdf.NewReaderEncrypted(bytes.NewReader(data), int64(len(data)), func() string {
-		for len(left) > 0 && left[0] == "" { // it was tried, and ends the trials
-			left = left[1:]
-		}
-		if len(left) == 0 {
-			return ""
-		}
-		password := left[0]
-		left = left[1:]
-		return password
-	})
-	switch {
-	case errors.Is(err, pdf.ErrInvalidPassword):
-		return notOpened(o.Passwords)
-	case err != nil && strings.HasPrefix(err.Error(), "unsupported PDF: encryption"):
-		return &PDFError{Encrypted, "its encryption is of a kind that ledongthuc does not read"}
-	case err != nil && strings.HasPrefix(err.Error(), "not a PDF file"):
-		return pdfFailed("it is no pdf as ledongthuc knows them: header or end is missing")
-	case err != nil: // the error quotes the file
-		return pdfFailed("ledongthuc can't open it: its tables are broken")
-	}
-	var title string
-	pages, err := ledongthucPages(file, limits.pages)
+	f, err := openLedongthuc(data, o.Passwords, limits)
 	if err != nil {
 		return err
 	}
-	attempt(func() { title = file.Trailer().Key("Info").Key("Title").Text() })
-	if len(title) > 4096 {
-		title = ""
-	}
-	if err := emit(pdfMessage{Count: len(pages), Title: title}); err != nil {
+	var title string
+	attempt(func() { title = f.title() })
+	if err := emit(pdfMessage{Count: len(f.pages), Title: title}); err != nil {
 		return err
 	}
-	for i, v := range pages {
-		p := &rawPage{}
-		if !attempt(func() { p = ledongthucPage(pdf.Page{V: v}) }) {
-			p = &rawPage{Failed: "ledongthuc can't read it"}
-		}
+	for i, v := range f.pages {
+		p := &rawPage{Failed: "ledongthuc can't read it"}
+		attempt(func() { p = f.page(v) })
 		if err := emit(pdfMessage{Number: i + 1, Page: p}); err != nil {
 			return err
 		}
@@ -67,6 +38,59 @@ func attempt(f func()) (ok bool) {
 	defer func() { ok = recover() == nil }()
 	f()
 	return true
+}
+
+// A ledongthucFile is an open file.
+type ledongthucFile struct {
+	data      []byte // mended: what the library's offsets are of
+	reader    *pdf.Reader
+	encrypted bool // strings outside of streams are not deciphered
+	pages     []pdf.Value
+	fonts     map[string]*pdfFont // by what the library says of their dictionaries
+}
+
+// maxPDFFonts bounds the fonts that are kept.
+const maxPDFFonts = 1000
+
+// openLedongthuc opens a file. Its tables are made anew if the library can't read them.
+func openLedongthuc(data []byte, passwords []string, limits pdfLimits) (*ledongthucFile, error) {
+	data, err := mendPDFEnds(data)
+	if err != nil {
+		return nil, err
+	}
+	f := &ledongthucFile{data: data, fonts: map[string]*pdfFont{}}
+	if bytes.Contains(f.data, encryptKey) {
+		if err := f.decipher(append([]string{""}, passwords...)); err != nil {
+			return nil, err
+		}
+	}
+	if !tablesLoop(f.data) {
+		attempt(func() { f.reader, err = pdf.NewReader(bytes.NewReader(f.data), int64(len(f.data))) })
+		if f.reader != nil && err == nil {
+			if f.pages, err = ledongthucPages(f.reader, limits.pages); err == nil {
+				return f, nil
+			}
+			if pe := (*PDFError)(nil); errors.As(err, &pe) && strings.Contains(pe.Reason, "more than") {
+				return nil, err
+			}
+		}
+	}
+	if err := f.rebuild(); err != nil {
+		return nil, err
+	}
+	f.pages, err = ledongthucPages(f.reader, limits.pages)
+	return f, err
+}
+
+func (f *ledongthucFile) title() string {
+	if f.encrypted {
+		return ""
+	}
+	title := f.reader.Trailer().Key("Info").Key("Title").Text()
+	if len(title) > 4096 {
+		return ""
+	}
+	return title
 }
 
 // ledongthucPages walks the page tree once; the library itself starts at the root for every page.
@@ -90,7 +114,11 @@ func ledongthucPages(file *pdf.Reader, most int) (pages []pdf.Value, err error) 
 			return nil
 		}
 		for i := range kids.Len() {
-			if err := walk(kids.Index(i), depth+1); err != nil {
+			var kid pdf.Value
+			if !attempt(func() { kid = kids.Index(i) }) {
+				continue
+			}
+			if err := walk(kid, depth+1); err != nil {
 				return err
 			}
 		}
@@ -105,166 +133,134 @@ func ledongthucPages(file *pdf.Reader, most int) (pages []pdf.Value, err error) 
 	return pages, err
 }
 
-// A textRun is text that is drawn in one go, from x to end on the baseline y.
-type textRun struct {
-	text          strings.Builder
-	glyphs        int
-	x, y, end     float64
-	size          float64
-	sized         bool    // the font says how wide its glyphs are
-	last, lastGap float64 // where the last glyph begins, and the width that it was given
+// inherited returns an entry of a page, or of the nodes above it.
+func inherited(page pdf.Value, key string) pdf.Value {
+	for range 64 {
+		if v := page.Key(key); !v.IsNull() {
+			return v
+		}
+		if page = page.Key("Parent"); page.IsNull() {
+			break
+		}
+	}
+	return pdf.Value{}
 }
 
-// ledongthucPage reads the glyphs of a page and sorts them into lines.
-func ledongthucPage(page pdf.Page) *rawPage {
-	p := &rawPage{}
-	runs := textRuns(page.Content().Text)
-	// Lines from top to bottom, their runs from left to right; the order in which they are drawn decides
-	// between those at the same place.
-	slices.SortStableFunc(runs, func(a, b *textRun) int { return cmp.Compare(b.y, a.y) })
-	for len(runs) > 0 {
-		n := 1
-		for n < len(runs) && runs[0].y-runs[n].y <= 0.4*max(runs[0].size, runs[n].size) {
-			n++
+// page reads a page. It panics where the library does.
+func (f *ledongthucFile) page(v pdf.Value) *rawPage {
+	p := &pdfPainter{file: f, box: [4]float64{0, 0, 612, 792}}
+	for _, key := range []string{"CropBox", "MediaBox"} {
+		if b := inherited(v, key); b.Len() == 4 {
+			n := func(i int) float64 { return b.Index(i).Float64() }
+			p.box = [4]float64{min(n(0), n(2)), min(n(1), n(3)), max(n(0), n(2)), max(n(1), n(3))}
+			break
 		}
-		if l := runLine(runs[:n]); l.Text != "" {
-			p.Lines = append(p.Lines, l)
+	}
+	resources := inherited(v, "Resources")
+	content, err := f.content(v.Key("Contents"))
+	if err == nil {
+		attempted := attempt(func() { err = p.paint(content, resources, pdfIdentity) })
+		if !attempted && len(p.glyphs) == 0 {
+			return &rawPage{Failed: "ledongthuc can't read it"}
 		}
-		runs = runs[n:]
 	}
-	if len(p.Lines) == 0 {
-		attempt(func() { p.Images = ledongthucImages(page.V.Key("Contents"), page.Resources(), 1) })
+	if err == nil {
+		attempt(func() { err = f.annotations(p, v.Key("Annots")) })
 	}
-	return p
+	if err != nil {
+		return &rawPage{Failed: err.Error()}
+	}
+	raw := &rawPage{Lines: pdfLines(p.glyphs), Unmapped: p.unmapped}
+	if len(raw.Lines) == 0 {
+		raw.Images = p.images
+	}
+	return raw
 }
 
-// textRuns joins glyphs, given in the order in which they are drawn, to runs, with a blank where a gap is.
-//
-// The library does not know how wide the glyphs of composite fonts and of the standard fonts are: it draws all
-// of a run in one place, moved only by what the file says between them.
-func textRuns(text []pdf.Text) []*textRun {
-	var runs []*textRun
-	var r *textRun
-	turn := turnOf(text)
-	for _, t := range text {
-		if t.S == "\n" { // the library's own, at the end of a TJ operator
-			if r != nil && !r.sized {
-				r = nil
-			}
+// content joins the content streams of a page.
+func (f *ledongthucFile) content(v pdf.Value) ([]byte, error) {
+	if v.Kind() != pdf.Array {
+		return f.stream(v)
+	}
+	var all []byte
+	for i := range v.Len() {
+		var part []byte
+		var err error
+		attempt(func() { part, err = f.stream(v.Index(i)) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, part...), '\n')
+		if len(all) > maxPDFStream {
+			return nil, errPDFStream
+		}
+	}
+	return all, nil
+}
+
+func (f *ledongthucFile) stream(v pdf.Value) ([]byte, error) { return pdfStream(f.data, v) }
+
+// font returns a font, which is loaded once. Two fonts of which the library says the same are the same: what is
+// not in the dictionary itself is named there by its object's number.
+func (f *ledongthucFile) font(v pdf.Value) *pdfFont {
+	if v.Kind() != pdf.Dict {
+		return nil
+	}
+	key := v.String()
+	if font, ok := f.fonts[key]; ok {
+		return font
+	}
+	var font *pdfFont
+	attempt(func() { font = f.loadFont(v) })
+	if len(f.fonts) < maxPDFFonts {
+		f.fonts[key] = font
+	}
+	return font
+}
+
+// annotations draws what fields of forms and other annotations show (PDF 1.7, 12.5.5).
+func (f *ledongthucFile) annotations(p *pdfPainter, list pdf.Value) error {
+	const hidden = 1<<1 | 1<<5 // hidden, not to be viewed
+	for i := range min(list.Len(), 10_000) {
+		a := list.Index(i)
+		form := a.Key("AP").Key("N")
+		if form.Kind() == pdf.Dict {
+			form = form.Key(a.Key("AS").Name())
+		}
+		if form.Kind() != pdf.Stream || a.Key("Flags").Int64()&hidden != 0 || a.Key("F").Int64()&hidden != 0 || a.Key("Subtype").Name() == "Popup" {
 			continue
 		}
-		if outside(t.X) || outside(t.Y) || outside(t.FontSize) || outside(t.W) {
+		m := matrixOf(form.Key("Matrix"))
+		box, rect := form.Key("BBox"), a.Key("Rect")
+		if box.Len() != 4 || rect.Len() != 4 {
 			continue
 		}
-		x, y, size, width := t.X, t.Y, math.Abs(t.FontSize), math.Abs(t.W)
-		turned := size < 0.01
-		switch {
-		case turned: // the library gives neither size nor width then
-			x, y, size = turn*t.Y, -turn*t.X, 10
-		case t.FontSize < 0: // upside down
-			x, y = -x, -y
+		left, bottom, right, top := transformedBox(m, box)
+		rl, rb := min(rect.Index(0).Float64(), rect.Index(2).Float64()), min(rect.Index(1).Float64(), rect.Index(3).Float64())
+		rr, rt := max(rect.Index(0).Float64(), rect.Index(2).Float64()), max(rect.Index(1).Float64(), rect.Index(3).Float64())
+		sx, sy := 1.0, 1.0
+		if right > left && top > bottom {
+			sx, sy = (rr-rl)/(right-left), (rt-rb)/(top-bottom)
 		}
-		sized := width > 0
-		if r != nil {
-			gap := x - r.last - r.lastGap
-			if r.sized != sized || math.Abs(y-r.y) > 0.1*size || gap < -0.5*size || gap > size && !(turned && gap < 3*size) {
-				r = nil
-			} else if gap > 0.15*size && t.S != " " && !turned {
-				r.text.WriteByte(' ')
-			}
+		fit := pdfMatrix{sx, 0, 0, sy, rl - left*sx, rb - bottom*sy}
+		data, err := f.stream(form)
+		if err != nil {
+			return err
 		}
-		if r == nil {
-			r = &textRun{x: x, y: y, end: x, size: size, sized: sized}
-			runs = append(runs, r)
-		}
-		r.text.WriteString(t.S)
-		r.glyphs++
-		r.last, r.lastGap = x, 0
-		if sized {
-			r.lastGap = width
-			r.end = max(r.end, x+width)
-		} else {
-			r.end = max(r.end, x) + 0.5*size
+		if err := p.paint(data, form.Key("Resources"), m.then(fit)); err != nil {
+			return err
 		}
 	}
-	return runs
+	return nil
 }
 
-// turnOf says which way text turned by a right angle goes: 1 for upwards, -1 for downwards.
-func turnOf(text []pdf.Text) float64 {
-	up := 0
-	for i := 1; i < len(text); i++ {
-		if a, b := text[i-1], text[i]; math.Abs(b.FontSize) < 0.01 && a.X == b.X {
-			switch {
-			case b.Y > a.Y:
-				up++
-			case b.Y < a.Y:
-				up--
-			}
+func transformedBox(m pdfMatrix, box pdf.Value) (left, bottom, right, top float64) {
+	for i, at := range [4][2]int{{0, 1}, {2, 1}, {2, 3}, {0, 3}} {
+		x, y := m.apply(box.Index(at[0]).Float64(), box.Index(at[1]).Float64())
+		if i == 0 {
+			left, right, bottom, top = x, x, y, y
 		}
+		left, right, bottom, top = min(left, x), max(right, x), min(bottom, y), max(top, y)
 	}
-	if up < 0 {
-		return -1
-	}
-	return 1
-}
-
-// outside says whether x is no length that a page can have.
-func outside(x float64) bool { return math.IsNaN(x) || math.Abs(x) > 1e6 }
-
-// runLine joins the runs of a line, with a blank where a gap is.
-func runLine(runs []*textRun) rawLine {
-	slices.SortStableFunc(runs, func(a, b *textRun) int { return cmp.Compare(a.x, b.x) })
-	l := rawLine{Left: points(runs[0].x), Bottom: points(runs[0].y)}
-	var text strings.Builder
-	var end, size float64
-	for i, r := range runs {
-		if i > 0 {
-			before := runs[i-1]
-			if r.x-before.end > 0.15*min(r.size, before.size) || !before.sized && before.glyphs > 1 {
-				text.WriteByte(' ')
-			}
-			end = max(end, r.end)
-		} else {
-			end = r.end
-		}
-		text.WriteString(r.text.String())
-		size = max(size, r.size)
-	}
-	l.Right, l.Size, l.Text = points(end), points(size), strings.TrimSpace(text.String())
-	return l
-}
-
-// ledongthucImages counts the images that a content stream draws, those of forms too.
-func ledongthucImages(content, resources pdf.Value, depth int) int {
-	images := 0
-	objects := resources.Key("XObject")
-	var forms []pdf.Value
-	pdf.Interpret(content, func(stack *pdf.Stack, op string) {
-		var last pdf.Value
-		for n := stack.Len(); n > 0; n-- {
-			if v := stack.Pop(); last.IsNull() {
-				last = v
-			}
-		}
-		switch op {
-		case "BI":
-			images++
-		case "Do":
-			switch o := objects.Key(last.Name()); o.Key("Subtype").Name() {
-			case "Image":
-				images++
-			case "Form":
-				if depth < 4 && len(forms) < 100 {
-					forms = append(forms, o)
-				}
-			}
-		}
-	})
-	for _, f := range forms {
-		if images == 0 {
-			images += ledongthucImages(f, f.Key("Resources"), depth+1)
-		}
-	}
-	return images
+	return left, bottom, right, top
 }

@@ -54,6 +54,34 @@ func (w *pdfWriter) page(content string) *pdfWriter {
 	return w
 }
 
+// pageWith adds a page whose resources name these fonts and objects, and with more entries of its own.
+func (w *pdfWriter) pageWith(content, fonts, objects, more string) *pdfWriter {
+	c := w.add(stream("", content))
+	w.kids = append(w.kids, fmt.Sprintf("%d 0 R", w.add(fmt.Sprintf(
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R /Resources << /Font << /F1 3 0 R %s >> /XObject << %s >> >> %s >>", c, fonts, objects, more))))
+	return w
+}
+
+// courier adds a font like F1 with other entries and returns its entry in a page's resources.
+func (w *pdfWriter) courier(name, entries string) string {
+	return fmt.Sprintf("/%s %d 0 R ", name, w.add("<< /Type /Font /Subtype /Type1 /BaseFont /Courier /FirstChar 0 /LastChar 255 /Widths ["+strings.Repeat("600 ", 256)+"] "+entries+" >>"))
+}
+
+// composite adds a font whose codes have two bytes and are the numbers of its glyphs, each 600 wide, with a map
+// to Unicode unless that is "", and returns its entry in a page's resources.
+func (w *pdfWriter) composite(name, unicode string) string {
+	if unicode != "" {
+		unicode = fmt.Sprintf("/ToUnicode %d 0 R", w.add(stream("", characterMap("<0000> <FFFF>", unicode))))
+	}
+	descriptor := w.add("<< /Type /FontDescriptor /FontName /Made /Flags 4 /FontBBox [0 -200 600 800] /ItalicAngle 0 /Ascent 800 /Descent -200 /CapHeight 700 /StemV 80 >>")
+	glyphs := w.add(fmt.Sprintf("<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Made /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /FontDescriptor %d 0 R /DW 600 /CIDToGIDMap /Identity >>", descriptor))
+	return fmt.Sprintf("/%s %d 0 R ", name, w.add(fmt.Sprintf("<< /Type /Font /Subtype /Type0 /BaseFont /Made /Encoding /Identity-H /DescendantFonts [%d 0 R] %s >>", glyphs, unicode)))
+}
+
+func characterMap(codes, entries string) string {
+	return "/CIDInit /ProcSet findresource begin 12 dict begin begincmap\n/CMapName /Made def /CMapType 2 def\n1 begincodespacerange " + codes + " endcodespacerange\n" + entries + "\nendcmap end end"
+}
+
 // lines returns the content of a page with these lines of text from the top, an empty one as a gap.
 func lines(text ...string) string { return fontLines("F1", text...) }
 
@@ -133,6 +161,47 @@ func (w *pdfWriter) bytes() []byte {
 	}
 	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R %s %s >>\nstartxref\n%d\n%%%%EOF\n", len(w.objects)+1, w.encrypt, more, table)
 	return b.Bytes()
+}
+
+// packed returns the file with its objects in an object stream and its table in a cross-reference stream (PDF 1.7,
+// 7.5.7 and 7.5.8).
+func (w *pdfWriter) packed() []byte {
+	w.bytes() // which fills in the page tree
+	var head, body, b, table bytes.Buffer
+	b.WriteString("%PDF-1.5\n")
+	pack := len(w.objects) + 1
+	row := func(kind, at, index int) {
+		table.Write([]byte{byte(kind), byte(at >> 16), byte(at >> 8), byte(at), byte(index)})
+	}
+	row(0, 0, 255)
+	packed := 0
+	for i, o := range w.objects {
+		if dict, data, ok := strings.Cut(o, "stream\n"); ok {
+			row(1, b.Len(), 0)
+			fmt.Fprintf(&b, "%d 0 obj\n%sstream\n%s\nendstream\nendobj\n", i+1, dict, data)
+			continue
+		}
+		row(2, pack, packed)
+		fmt.Fprintf(&head, "%d %d ", i+1, body.Len())
+		fmt.Fprintf(&body, "%s\n", o)
+		packed++
+	}
+	row(1, b.Len(), 0)
+	fmt.Fprintf(&b, "%d 0 obj\n%s\nendstream\nendobj\n", pack, stream(fmt.Sprintf("/Type /ObjStm /N %d /First %d", packed, head.Len()), head.String()+body.String()))
+	at := b.Len()
+	row(1, at, 0)
+	fmt.Fprintf(&b, "%d 0 obj\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n", pack+1,
+		stream(fmt.Sprintf("/Type /XRef /Size %d /W [1 3 1] /Root 1 0 R", pack+2), table.String()), at)
+	return b.Bytes()
+}
+
+// updated returns the file with an incremental update behind it that puts another object in the place of one.
+func updated(data []byte, number int, object string) []byte {
+	before := bytes.LastIndex(data, []byte("xref\n0 "))
+	at := len(data)
+	data = fmt.Appendf(bytes.Clone(data), "%d 0 obj\n%s\nendobj\n", number, object)
+	table := len(data)
+	return fmt.Appendf(data, "xref\n%d 1\n%010d 00000 n \ntrailer\n<< /Size 100 /Root 1 0 R /Prev %d >>\nstartxref\n%d\n%%%%EOF\n", number, at, before, table)
 }
 
 // slowPDF returns a file whose second page draws a form that draws another one ten times, and so on, five deep; the
