@@ -149,12 +149,9 @@ func inherited(page pdf.Value, key string) pdf.Value {
 // page reads a page. It panics where the library does.
 func (f *ledongthucFile) page(v pdf.Value) *rawPage {
 	p := &pdfPainter{file: f, box: [4]float64{0, 0, 612, 792}}
-	for _, key := range []string{"CropBox", "MediaBox"} {
-		if b := inherited(v, key); b.Len() == 4 {
-			n := func(i int) float64 { return b.Index(i).Float64() }
-			p.box = [4]float64{min(n(0), n(2)), min(n(1), n(3)), max(n(0), n(2)), max(n(1), n(3))}
-			break
-		}
+	if b := inherited(v, "MediaBox"); b.Len() == 4 { // what is cropped counts: real text is found there
+		n := func(i int) float64 { return b.Index(i).Float64() }
+		p.box = [4]float64{min(n(0), n(2)), min(n(1), n(3)), max(n(0), n(2)), max(n(1), n(3))}
 	}
 	resources := inherited(v, "Resources")
 	content, err := f.content(v.Key("Contents"))

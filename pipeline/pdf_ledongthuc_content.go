@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -312,6 +313,9 @@ func (p *pdfPainter) show(s *pdfState, text *pdfMatrix, codes string) {
 			p.unmapped++
 			return
 		}
+		if g.text == " " && g.width > 0.1 && advance < pdfSqueezed*s.size && !s.font.vertical {
+			return // a blank that spacing has taken back
+		}
 		q := pdfPlaced{text: g.text, x0: x0, y0: y0, x1: x1, y1: y1}
 		q.size = math.Hypot(m.c, m.d) * math.Abs(s.size)
 		q.dx, q.dy = m.a*s.size, m.b*s.size
@@ -335,9 +339,11 @@ func outside(x float64) bool { return math.IsNaN(x) || math.Abs(x) > 1e6 }
 // Gaps between glyphs, as shares of the size of the text.
 const (
 	pdfWordGap   = 0.13 // a blank is there
+	pdfSqueezed  = 0.05 // none is, though one was drawn
 	pdfLineGap   = 1.8  // another line begins
 	pdfBackGap   = 0.6  // the same, to the left
 	pdfShift     = 0.2  // the same, up or down
+	pdfAdjacent  = 0.4  // glyphs written to the left, one by one, touch
 	pdfSpacedGap = 0.25 // letter-spaced words are that much closer than their words
 )
 
@@ -370,7 +376,7 @@ func pdfRuns(glyphs []pdfPlaced) []*pdfRun {
 				r = nil
 			case gap > -pdfBackGap*size && gap < pdfLineGap*size:
 				r.to = max(r.to, u1)
-			case before > -pdfBackGap*size && before < pdfLineGap*size && r.leftward(g.text):
+			case math.Abs(before) < pdfAdjacent*size && r.leftward(g.text):
 				r.from = min(r.from, u0)
 			case u0 >= r.from-pdfBackGap*size && u1 <= r.to && strings.TrimSpace(g.text) == "":
 				continue // a blank drawn over words
@@ -385,7 +391,30 @@ func pdfRuns(glyphs []pdfPlaced) []*pdfRun {
 		r.size = max(r.size, g.size)
 		r.glyphs = append(r.glyphs, g)
 	}
-	return runs
+	return joinLeftward(runs)
+}
+
+// joinLeftward joins runs on one baseline that follow one another where a line with words written to the left
+// is drawn word by word.
+func joinLeftward(runs []*pdfRun) []*pdfRun {
+	backward := func(r *pdfRun) bool {
+		return slices.ContainsFunc(r.glyphs, func(g pdfPlaced) bool { return startsRightToLeft(g.text) })
+	}
+	out := runs[:0]
+	for _, r := range runs {
+		if n := len(out) - 1; n >= 0 {
+			p := out[n]
+			size := max(p.size, r.size)
+			if float64(r.dx*p.dx)+float64(r.dy*p.dy) > 0.999 && math.Abs(r.off-p.off) <= pdfShift*size &&
+				max(r.from-p.to, p.from-r.to) < pdfLineGap*size && (backward(p) || backward(r)) {
+				p.glyphs = append(p.glyphs, r.glyphs...)
+				p.from, p.to, p.size = min(p.from, r.from), max(p.to, r.to), size
+				continue
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // leftward says whether text that follows the run belongs to its left.

@@ -95,7 +95,7 @@ func (f *ledongthucFile) loadSimple(font *pdfFont, v pdf.Value) {
 			type1Encoding(data, &font.texts)
 		}
 	}
-	font.differences(enc.Key("Differences"))
+	font.differences(enc.Key("Differences"), subtype == "Type3")
 
 	if subtype == "Type3" {
 		if m := v.Key("FontMatrix"); m.Len() == 6 && m.Index(0).Float64() != 0 {
@@ -134,8 +134,9 @@ func standardWidth(name, text string) float64 {
 	return 550
 }
 
-// differences applies the changes of an encoding (PDF 1.7, 9.6.6.1).
-func (font *pdfFont) differences(changes pdf.Value) {
+// differences applies the changes of an encoding (PDF 1.7, 9.6.6.1); drawn says that the font's glyphs are
+// drawings (Type 3).
+func (font *pdfFont) differences(changes pdf.Value, drawn bool) {
 	type change struct {
 		code int
 		name string
@@ -162,6 +163,9 @@ func (font *pdfFont) differences(changes pdf.Value) {
 			if n, ok := numberedGlyph(c.name); ok && n >= 32 && n < 127 {
 				text = string(rune(n))
 			}
+		}
+		if text == "" && drawn && known == 0 && font.unicode == nil && c.code > 32 && c.code < 127 { // names mean nothing where glyphs are drawings
+			text = string(rune(c.code))
 		}
 		if text != "" || c.name == ".notdef" || !strings.HasPrefix(c.name, "g") {
 			font.texts[c.code] = text
