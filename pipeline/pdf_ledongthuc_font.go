@@ -95,6 +95,14 @@ func (f *ledongthucFile) loadSimple(font *pdfFont, v pdf.Value) {
 			type1Encoding(data, &font.texts)
 		}
 	}
+	if program := descriptor.Key("FontFile3"); named == nil && program.Kind() == pdf.Stream && program.Key("Subtype").Name() == "Type1C" {
+		if data, err := pdfStream(f.data, program); err == nil {
+			cffEncoding(data, &font.texts)
+		}
+	}
+	if font.texts[32] == "" {
+		font.texts[32] = " " // which many fonts move by and do not have
+	}
 	font.differences(enc.Key("Differences"), subtype == "Type3")
 
 	if subtype == "Type3" {
