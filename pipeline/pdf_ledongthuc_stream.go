@@ -187,10 +187,10 @@ func unLZW(data []byte, early bool) ([]byte, error) {
 }
 
 func unASCII85(data []byte) []byte {
+	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("<~"))
 	if i := bytes.IndexByte(data, '~'); i >= 0 {
 		data = data[:i]
 	}
-	data = bytes.TrimPrefix(bytes.TrimSpace(data), []byte("<~"))
 	out := make([]byte, 4*len(data)+4)
 	n, _, err := ascii85.Decode(out, data, true)
 	if err != nil {
