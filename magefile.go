@@ -47,7 +47,7 @@ func bakeContent() error {
 	if err := Build(); err != nil {
 		return err
 	}
-	return run(nil, larder, "bake", "content", "-o", "dist", "--revision", revision())
+	return run(nil, larder, "bake", "content", "-o", "dist", "--report", filepath.Join("dist", "report.html"), "--revision", revision())
 }
 
 // Build makes bin/larder, with ONNX Runtime if a base in content/ needs it.
