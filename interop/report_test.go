@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,34 +24,36 @@ import (
 	"github.com/chromedp/cdproto/network"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"example.com/larder/pipeline"
 )
 
-// The page of larder bake --report in a browser: of a base that bakes, and of one whose documents are hostile. What it
+// The page of larder bake --report in a browser, of a base that bakes, and of one whose documents are hostile. What it
 // looks like is written to LARDER_SCREENSHOTS, if that names a folder.
 func TestReportInBrowser(t *testing.T) {
 	dir := t.TempDir()
-	larder := filepath.Join(dir, "larder")
-	build := exec.Command("go", "build", "-o", larder, "example.com/larder/cmd/larder")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	bases := filepath.Join(dir, "bases")
-	good := writeGoodBase(t, filepath.Join(bases, "good"))
-	hostile := writeHostileBase(t, filepath.Join(bases, "hostile"))
-
-	page := filepath.Join(dir, "report.html")
-	bake := exec.Command(larder, "bake", bases, "--output", filepath.Join(dir, "dist"), "--report", page)
-	out, err := bake.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("a base of hostile documents: %v\n%s", err, out)
-	}
-	html, err := os.ReadFile(page)
+	good := writeGoodBase(t, filepath.Join(dir, "good"))
+	hostile := writeHostileBase(t, filepath.Join(dir, "hostile"))
+	cache, err := pipeline.DefaultCache()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
+	}
+	var reports []*pipeline.Report
+	for _, name := range []string{"good", "hostile"} {
+		report, err := pipeline.Bake(t.Context(), pipeline.BakeOptions{
+			Folder: filepath.Join(dir, name), Shelf: filepath.Join(dir, "dist"), Fetcher: &pipeline.Fetcher{Cache: cache}, Version: "test",
+		})
+		if bad := (*pipeline.DocumentsError)(nil); errors.As(err, &bad) != (name == "hostile") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		reports = append(reports, report)
+	}
+	var html bytes.Buffer
+	if err := pipeline.WriteHTML(&html, reports); err != nil {
+		t.Fatal(err)
 	}
 
-	b := openPage(t, html)
+	b := openPage(t, html.Bytes())
 	b.want("document.title", "Bake report")
 	b.want("document.querySelectorAll('section.base').length", 2.0)
 	b.want("document.querySelectorAll('section.base')[0].querySelectorAll('.documents tbody tr').length", float64(good))
