@@ -328,7 +328,7 @@ func (r *Report) warnings() (list []htmlWarning) {
 	blank := htmlWarning{Text: "Documents with nothing in them:"}
 	tiny := htmlWarning{Text: fmt.Sprintf("Documents with hardly any text (fewer than %d tokens):", tinyTokens)}
 	huge := htmlWarning{Text: fmt.Sprintf("Very large documents (more than %d chunks), which are easier to cite when split:", hugeChunks)}
-	same := htmlWarning{Text: "Documents with the same text as another, which crowd it out of results:"}
+	same := htmlWarning{Text: "Documents with the same text, each of which takes a place in results:"}
 	for _, setting := range r.Unmatched {
 		add(&unmatched, "%s", setting)
 	}
