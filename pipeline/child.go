@@ -108,7 +108,16 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		// Should the parent be gone before it could stop this process, the kernel does.
+		// Should the parent be gone before it could stop this process, the end of its input does, or the kernel.
+		var busy atomic.Bool
+		busy.Store(true)
+		next := make(chan struct{})
+		go func() {
+			if _, err := requests.Peek(1); err != nil && busy.Load() {
+				os.Exit(1)
+			}
+			close(next)
+		}()
 		if err := limitCPU(limits.time*time.Duration(runtime.GOMAXPROCS(0)) + 10*time.Second); err != nil {
 			return err
 		}
@@ -122,6 +131,7 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 			return answer.Flush() // what is sent is not lost with the process
 		}
 		err = reader.read(data, o, limits, emit)
+		busy.Store(false)
 		last := pdfMessage{End: true}
 		if pe := (*PDFError)(nil); errors.As(err, &pe) {
 			last = pdfMessage{Verdict: pe.Verdict, Reason: pe.Reason}
@@ -131,6 +141,7 @@ func serveChild(args []string, in io.Reader, out io.Writer) error {
 		if err := emit(last); err != nil {
 			return err
 		}
+		<-next
 	}
 }
 

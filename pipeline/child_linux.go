@@ -3,6 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"os"
+	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -24,8 +26,20 @@ func limitMemory(extra int64) error {
 	return nil
 }
 
+// exitOnCPULimit ends this process when its processor time is over: the Go runtime passes the signal over.
+var exitOnCPULimit = sync.OnceFunc(func() {
+	over := make(chan os.Signal, 1)
+	signal.Notify(over, syscall.SIGXCPU)
+	go func() {
+		<-over
+		os.Stderr.WriteString("SIGXCPU\n")
+		os.Exit(2)
+	}()
+})
+
 // limitCPU lets this process run for another d of processor time, at least a second.
 func limitCPU(d time.Duration) error {
+	exitOnCPULimit()
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		return fmt.Errorf("getrusage: %w", err)

@@ -326,6 +326,35 @@ func TestPDFChildRefuses(t *testing.T) {
 	}
 }
 
+// A child whose parent is gone does not read on: its input ends then.
+func TestPDFChildEndsWithItsInput(t *testing.T) {
+	for _, engine := range pdfEngineNames {
+		limits := defaultPDFLimits
+		limits.time = time.Hour
+		c, err := startChild(t.Context(), childArgs(engine, testCache(t), limits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.end()
+		c.out.left = 1 << 20
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.exchange(doublingPDF(20), PDFOptions{}, func(m pdfMessage) error {
+				if m.Page != nil { // the first page; ledongthuc never ends with the second one
+					c.in.Close()
+				}
+				return nil
+			})
+		}()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Errorf("%s: it reads on", engine)
+		}
+	}
+}
+
 func TestSaneTitle(t *testing.T) {
 	for in, want := range map[string]string{
 		"Refund  policy":             "Refund policy",
