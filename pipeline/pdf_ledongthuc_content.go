@@ -349,12 +349,11 @@ const (
 
 // A pdfRun is glyphs on one baseline. Along it, from and to, across it, off.
 type pdfRun struct {
-	glyphs       []pdfPlaced
-	dx, dy       float64
-	from, to     float64
-	off          float64
-	size         float64
-	right, leftw bool // written to the left
+	glyphs   []pdfPlaced
+	dx, dy   float64
+	from, to float64
+	off      float64
+	size     float64
 }
 
 func (q *pdfPlaced) along() (u0, u1, v float64) {

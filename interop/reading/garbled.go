@@ -17,8 +17,6 @@ import (
 	"example.com/larder/pipeline"
 )
 
-func init() { measures["garbled"] = garbled }
-
 // knownGarbled are files of the collection whose text layer is garbage, and what kind of it.
 var knownGarbled = map[string]string{
 	"type3/Issue33.pdf":       "moved by -29",
@@ -26,9 +24,9 @@ var knownGarbled = map[string]string{
 	"cyrillic/issue12963.pdf": "Russian, recognized as Latin letters",
 }
 
-// garbled measures the verdict garbled. Good pages are those of DATA/files on which the text that is read agrees with
+// measureGarbled measures the verdict garbled. Good pages are those of DATA/files on which the text that is read agrees with
 // DATA/expected; bad ones are the known ones, and good ones changed as fonts without a map to characters change them.
-func garbled(w io.Writer, args []string) error {
+func measureGarbled(w io.Writer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: garbled DATA, a folder with files/ and expected/")
 	}

@@ -19,7 +19,11 @@ import (
 // measures are what can be measured: each writes a table for the files that its arguments name.
 var measures = map[string]func(w io.Writer, args []string) error{
 	"chunks":        measureChunks,
+	"garbled":       measureGarbled,
+	"pdf":           measurePDF,
+	"pdf-bench":     benchPDF,
 	"pdf-structure": measurePDFStructure,
+	"text":          measureText,
 }
 
 func main() {

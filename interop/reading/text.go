@@ -19,8 +19,6 @@ import (
 	"example.com/larder/pipeline"
 )
 
-func init() { measures["text"] = measureText }
-
 // textEncodings are those that a language's texts were written in, by its code.
 var textEncodings = map[string][]string{
 	"ar": {"windows-1256", "iso-8859-6"},
