@@ -137,14 +137,23 @@ func Eval() error {
 	return run(nil, larder, "eval", "--write")
 }
 
-// Bench prints how fast encoder and search are, the encoder side by side with hugot and ONNX Runtime.
+// Bench prints how fast encoder, search and the reading of documents are: the encoder side by side with hugot and ONNX
+// Runtime, the PDF engines with pdftotext.
 func Bench() error {
 	env, err := nativeEnv()
 	if err != nil {
 		return err
 	}
-	return run(env, "go", "test", "-tags", "heavy,ORT", "-run", "^$", "-bench", ".", "-benchmem",
-		"example.com/larder/models/minilm", "example.com/larder/reader", "example.com/larder/interop")
+	if err := run(env, "go", "test", "-tags", "heavy,ORT", "-run", "^$", "-bench", ".", "-benchmem",
+		"example.com/larder/models/minilm", "example.com/larder/reader", "example.com/larder/interop"); err != nil {
+		return err
+	}
+	pdfs := filepath.Join("..", "shared", "data", "pdf")
+	if _, err := os.Stat(pdfs); err != nil {
+		fmt.Println("PDF engines: not timed, since the collection is not there:", pdfs)
+		return nil
+	}
+	return run(nil, "go", "run", "./interop/reading", "pdf-bench", pdfs)
 }
 
 // Fuzz fuzzes each target for a while: LARDER_FUZZTIME, a minute by default.
