@@ -16,6 +16,7 @@ type parseCommand struct {
 	JSON        bool     `help:"Print JSON, a line for each file: metadata, pages, blocks and where the text comes from."`
 	Engine      string   `enum:"pdfium,ledongthuc" default:"pdfium" help:"What reads PDF files: pdfium or ledongthuc (default: pdfium)." placeholder:"NAME"`
 	PasswordEnv []string `sep:"none" help:"Environment variable with a password of PDF files; may be repeated. A file .env is read too." placeholder:"NAME"`
+	Encoding    string   `help:"Encoding of text files that bear no mark of it, such as windows-1251 (default: found out)." placeholder:"NAME"`
 	caching
 }
 
@@ -44,6 +45,11 @@ type parsedFile struct {
 }
 
 func (c *parseCommand) Run(e *environment) error {
+	settings := pipeline.DefaultSettings("parse")
+	settings.Encoding = c.Encoding
+	if err := settings.Validate(); err != nil {
+		return usageError{err}
+	}
 	var passwords []string
 	for _, name := range c.PasswordEnv {
 		password, ok := os.LookupEnv(name)
@@ -70,7 +76,7 @@ func (c *parseCommand) Run(e *environment) error {
 		if i > 0 && !c.JSON {
 			fmt.Fprintln(e.out)
 		}
-		errs = append(errs, c.parse(e, name, pipeline.ParseOptions{PDF: engine, Passwords: passwords}))
+		errs = append(errs, c.parse(e, name, pipeline.ParseOptions{PDF: engine, Passwords: passwords, Encoding: c.Encoding}))
 	}
 	return errors.Join(errs...)
 }
