@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -158,5 +160,41 @@ func TestPDFLists(t *testing.T) {
 	}
 	if want := []string{">• the cap", ">>- of oak", ">>- of iron", ">• the brake, which is of poplar"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Places come from a process that a file may have taken over: whatever they are, a document is made.
+func TestPDFStrangePlaces(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 1))
+	places := []float32{0, 0, 1, -1, 10, 12, 72, 72, 300, 540, 700, 712, 724, 1e-30, 1e9, -1e9, math.MaxFloat32, -math.MaxFloat32}
+	texts := []string{"a", "-", "Some words of a line", "and goes on-", "1", "2", "12.5", "• item", "1. First", "HEAD", "是の", "שלום", "x y", "Total 5 6 7"}
+	place := func() float32 { return places[random.IntN(len(places))] }
+	for range 3000 {
+		var pages []*rawPage
+		for range 1 + random.IntN(5) {
+			p := &rawPage{}
+			for range random.IntN(40) {
+				l := rawLine{Text: texts[random.IntN(len(texts))], Left: place(), Right: place(), Bottom: place(), Size: place(), Bold: random.IntN(4) == 0}
+				if random.IntN(2) == 0 {
+					l.Size, l.Left, l.Right = 10, 72, 72+place()
+				}
+				p.Lines = append(p.Lines, l)
+			}
+			pages = append(pages, p)
+		}
+		f := &pdfFile{pages: finishPages(pages), raw: pages, outline: []outlineEntry{{"HEAD", 1, 1, place()}, {"1. First", 9, 2, place()}, {"a", -1, 99, 0}}}
+		d := f.document(true)
+		at := 0
+		for _, b := range d.Blocks {
+			if b.Start < at || b.End <= b.Start || b.End > len(d.Text) || strings.TrimSpace(d.Text[at:b.Start]) != "" {
+				t.Fatalf("block %d to %d after %d", b.Start, b.End, at)
+			}
+			at = b.End
+		}
+		for i, s := range d.Segments {
+			if s.Start >= len(d.Text) || s.Page < 1 || s.Page > len(pages) || i > 0 && s.Page <= d.Segments[i-1].Page {
+				t.Fatalf("segment %d is %v", i, s)
+			}
+		}
 	}
 }

@@ -259,6 +259,9 @@ func leavesRoom(lines []rawLine, i int) bool {
 			rights = append(rights, l.Right)
 		}
 	}
+	if len(rights) == 0 { // a line of no width
+		return false
+	}
 	slices.Sort(rights)
 	right := rights[len(rights)*9/10]
 	next := lines[i+1]
