@@ -69,9 +69,13 @@ type canonicalText struct {
 	segments []Segment
 	leftOut  map[string]int
 
+	// origin returns where in the source the byte of an offset comes from; nil means at that offset.
+	origin func(offset int) int
+
 	block   Block // the one begun; its Start holds once visible
 	visible bool  // it has text
 	gap     bool  // a blank is due before the next character
+	broken  bool  // the gap is a line break, which is no blank between characters of scripts that have none
 	bars    int   // cell separators are due before the next character
 	group   any   // of the block begun; nil is a group of its own
 	last    any   // group of the last block that came to be
@@ -110,13 +114,13 @@ func (c *canonicalText) end() bool {
 		c.last = c.group
 	}
 	c.block, c.group = Block{}, nil
-	c.visible, c.gap, c.bars, c.resumed = false, false, 0, false
+	c.visible, c.gap, c.broken, c.bars, c.resumed = false, false, false, 0, false
 	return came
 }
 
 // show makes the block come to be if it has not, and notes where the next character comes from.
 // A blank or cell separators that are due are written before it.
-func (c *canonicalText) show(offset int) {
+func (c *canonicalText) show(offset int, next rune) {
 	if !c.visible {
 		switch {
 		case len(c.text) == 0:
@@ -129,8 +133,11 @@ func (c *canonicalText) show(offset int) {
 		if !c.resumed {
 			c.block.Start = len(c.text)
 		}
-	} else if c.gap || c.bars > 0 {
+	} else if c.bars > 0 || c.gap && !(c.broken && c.joins(next)) {
 		c.text = append(c.text, ' ')
+	}
+	if c.origin != nil {
+		offset = c.origin(offset)
 	}
 	if line := c.source.line(offset); line != c.line {
 		c.line = line
@@ -139,7 +146,26 @@ func (c *canonicalText) show(offset int) {
 	for ; c.bars > 0; c.bars-- {
 		c.text = append(c.text, "| "...)
 	}
-	c.gap = false
+	c.gap, c.broken = false, false
+}
+
+// breakLine notes that a line of the source ends, which stands for a blank.
+func (c *canonicalText) breakLine() {
+	c.broken = c.broken || !c.gap
+	c.gap = true
+}
+
+// joins says whether what is written and the next character belong to scripts that set no blanks, whose lines are
+// joined without one.
+func (c *canonicalText) joins(next rune) bool {
+	last, _ := utf8.DecodeLastRune(c.text)
+	return setsNoBlanks(last) && setsNoBlanks(next)
+}
+
+// setsNoBlanks says whether a character is of Chinese or Japanese, their punctuation and full-width forms included.
+func setsNoBlanks(r rune) bool {
+	return r >= 0x2e80 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo) ||
+		0x3000 < r && r <= 0x303f || r == 0x30fb || r == 0x30fc || 0xff01 <= r && r <= 0xff9f)
 }
 
 // words adds text of the source, whose white space does not count. offset is where it stands there.
@@ -156,13 +182,15 @@ func (c *canonicalText) decodedWords(text []byte, offset int) {
 func (c *canonicalText) addWords(text []byte, offset, step int) {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
-		if unicode.IsSpace(r) {
+		if r == '\n' {
+			c.breakLine()
+		} else if unicode.IsSpace(r) {
 			c.gap = true
 		} else if why := leftOutAs(r); why != "" {
 			c.leftOut[why]++
 		} else {
 			if c.gap || !c.visible || c.bars > 0 {
-				c.show(offset + i*step)
+				c.show(offset+i*step, r)
 			}
 			c.text = append(c.text, text[i:i+n]...)
 		}
@@ -175,7 +203,7 @@ func (c *canonicalText) verbatim(text []byte, offset int) {
 	if c.visible {
 		c.text = append(c.text, '\n')
 	}
-	c.show(offset)
+	c.show(offset, 0)
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
 		switch why := leftOutAs(r); {

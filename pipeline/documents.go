@@ -32,7 +32,7 @@ func (b *bake) parse(ctx context.Context) error {
 	n := len(b.sources)
 	b.documents, b.hashes = make([]*Document, n), make([][32]byte, n)
 	errs := make([]error, n)
-	options := ParseOptions{PDF: engine, Passwords: passwords, KeepGarbled: b.settings.BadPages == "keep", Encoding: b.settings.Encoding}
+	options := ParseOptions{PDF: engine, Passwords: passwords, KeepGarbled: b.settings.BadPages == "keep", Encoding: b.settings.Encoding, Open: b.include}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(n, runtime.GOMAXPROCS(0)) {
@@ -76,6 +76,11 @@ func (b *bake) parseOne(ctx context.Context, i int, o ParseOptions) error {
 	d.Meta = merge(source.Path, source.Meta, d.Meta)
 	b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
 	return nil
+}
+
+// include reads a file that a document includes. It goes the way of documents: below the base's folder, a regular file.
+func (b *bake) include(name string) ([]byte, error) {
+	return ReadSource(b.root, Source{Name: name}, maxIncludeFile)
 }
 
 // readPasswords returns the values of environment variables. A missing one is an error that names it.

@@ -3,9 +3,11 @@ package pipeline
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"html"
 	"slices"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	tables "github.com/yuin/goldmark/extension/ast"
@@ -28,17 +30,19 @@ const (
 
 var markdownParser parser.Parser = newMarkdownParser()
 
-// parseMarkdown reads CommonMark with GFM, footnotes, definition lists and front matter.
+// parseMarkdown reads CommonMark with GFM, footnotes, definition lists, mathematics and front matter, and what writes
+// of documents for Hugo, mdBook, Docusaurus, MkDocs, Jekyll and the like add to it: their text is kept, their markup
+// goes.
 //
 // Blocks come in the order of the source, but footnotes last. Paragraphs of a list item that follow
 // one another are one block; so are a term and its definitions. Headings inside block quotes and list
 // items are blocks, but no part of the path of what follows.
-func parseMarkdown(ctx context.Context, data []byte) *Document {
-	return parseMarkdownWithin(ctx, data, maxWork)
+func parseMarkdown(ctx context.Context, data []byte, o ParseOptions) *Document {
+	return parseMarkdownWithin(ctx, data, o, maxWork)
 }
 
 // parseMarkdownWithin reads Markdown that costs no more than some work.
-func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
+func parseMarkdownWithin(ctx context.Context, data []byte, o ParseOptions, work int) *Document {
 	source, problem := decodeText(data, maxMarkdown)
 	if problem != "" {
 		return failedDocument("%s", problem)
@@ -47,11 +51,12 @@ func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
 	if problem != "" {
 		return failedDocument("%s", problem)
 	}
-	m := &markdownReader{
-		canonicalText: newCanonicalText(source),
-		body:          source.text[body:],
-		offset:        body,
+	m := &markdownReader{canonicalText: newCanonicalText(source), anchors: slugger{}}
+	title := m.rewrite(source.text[body:], o)
+	if len(m.body) > maxRewritten {
+		return failedDocument("%d bytes with what it includes are more than the limit of %d; split the file", len(m.body), maxRewritten)
 	}
+	m.origin = func(offset int) int { return body + m.rewritten.origin(offset) }
 	pc, account := newMarkdownContext(ctx, work)
 	root := markdownParser.Parse(text.NewReader(m.body), parser.WithContext(pc))
 	if account.overdrawn() {
@@ -66,9 +71,7 @@ func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
 	}
 	d := m.document()
 	d.Meta = meta
-	if d.Meta.Title == "" {
-		d.Meta.Title = m.title
-	}
+	d.Meta.Title = cmp.Or(meta.Title, title, m.title)
 	if d.Meta.Draft {
 		d.Verdict, d.Reason = Draft, "front matter says draft"
 	}
@@ -78,19 +81,45 @@ func parseMarkdownWithin(ctx context.Context, data []byte, work int) *Document {
 // A markdownReader turns goldmark's tree into canonical text.
 type markdownReader struct {
 	*canonicalText
-	body   []byte // the source behind the front matter, to which goldmark's offsets belong
-	offset int    // of body in the source
-	at     int    // where inline text was last read in body
+	body      []byte     // the source behind the front matter, rewritten; goldmark's offsets belong to it
+	rewritten *rewriting // what made it
+	at        int        // where inline text was last read in body
 
 	footnotes int // that text refers to
 
-	title string     // of the first heading of level 1
-	path  []pathStep // the headings above
+	title   string     // of the first heading of level 1
+	path    []pathStep // the headings above
+	anchors slugger    // of the headings so far
+	slug    []byte     // text of the heading that is read, blanks and all; what its anchor is made of
+	id      string     // the anchor that it has by itself
 }
 
 type pathStep struct {
-	level int
-	title string
+	level  int
+	title  string
+	anchor string
+}
+
+// maxRewritten is the most bytes of Markdown with all it includes.
+const maxRewritten = 2 * maxMarkdown
+
+// rewrite turns the source behind the front matter into the body, and returns a title that it sets.
+func (m *markdownReader) rewrite(source []byte, o ParseOptions) (title string) {
+	m.body, m.rewritten = source, &rewriting{text: source}
+	var all *rewriting
+	add := func(r *rewriting) {
+		if r != nil {
+			all = r.over(all)
+			m.body, m.rewritten = all.text, all
+		}
+	}
+	includes := &includer{open: o.Open, leftOut: m.leftOut, broken: map[string]bool{}}
+	add(includes.rewrite(o.name, m.body))
+	if len(m.body) <= maxRewritten {
+		add(rewriteAdmonitions(m.body, m.leftOut))
+		add(rewriteInlines(m.body, m.leftOut))
+	}
+	return includes.title
 }
 
 // A container is what a block stands in.
@@ -111,6 +140,21 @@ func (m *markdownReader) headings() []string {
 		titles[i] = step.title
 	}
 	return titles
+}
+
+// anchor returns that of the nearest heading above which has one.
+func (m *markdownReader) anchor() string {
+	for i := len(m.path) - 1; i >= 0; i-- {
+		if a := m.path[i].anchor; a != "" {
+			return a
+		}
+	}
+	return ""
+}
+
+// here returns a block at this place in the document.
+func (m *markdownReader) here(kind BlockKind) Block {
+	return Block{Kind: kind, Path: m.headings(), Anchor: m.anchor()}
 }
 
 // blocksOf reads the blocks in a node. Nesting is limited by the parser.
@@ -186,7 +230,7 @@ func (in container) text() BlockKind {
 
 // beginText begins a block of a container's plain text.
 func (m *markdownReader) beginText(in container) {
-	b := Block{Kind: in.text(), Path: m.headings()}
+	b := m.here(in.text())
 	if b.Kind == ListItem {
 		b.Level = in.level
 		m.begin(b, in.list)
@@ -208,6 +252,11 @@ func (m *markdownReader) paragraph(n ast.Node, in container, resume bool) bool {
 
 func (m *markdownReader) heading(n *ast.Heading, in container) {
 	m.beginHeading(n.Level)
+	if id, ok := n.AttributeString("id"); ok {
+		if id, ok := id.([]byte); ok {
+			m.id = cleanLine(string(id))
+		}
+	}
 	m.inlines(n)
 	m.leftOut[leftAttribute] += len(n.Attributes())
 	m.endHeading(in)
@@ -215,11 +264,30 @@ func (m *markdownReader) heading(n *ast.Heading, in container) {
 
 func (m *markdownReader) beginHeading(level int) {
 	m.begin(Block{Kind: Heading, Level: level}, nil)
+	m.slug, m.id = m.slug[:0], ""
+}
+
+// named adds a node's text to what the anchor of the heading that is read is made of. The text of images is no part
+// of that.
+func (m *markdownReader) named(n ast.Node, text []byte) {
+	if m.block.Kind != Heading {
+		return
+	}
+	for depth := 0; n != nil && depth < maxNesting; n, depth = n.Parent(), depth+1 {
+		if n.Kind() == ast.KindImage {
+			return
+		}
+	}
+	m.slug = append(m.slug, text...)
 }
 
 // endHeading ends the block of a heading and makes it part of the path.
 func (m *markdownReader) endHeading(in container) {
 	level := m.block.Level
+	anchor := m.id
+	if anchor == "" {
+		anchor = m.anchors.slug(string(m.slug))
+	}
 	above := slices.Clone(m.path)
 	for len(above) > 0 && above[len(above)-1].level >= level {
 		above = above[:len(above)-1]
@@ -229,8 +297,8 @@ func (m *markdownReader) endHeading(in container) {
 	if m.end() {
 		b := &m.blocks[len(m.blocks)-1]
 		title := string(m.text[b.Start:b.End])
-		m.path = append(above, pathStep{level, title})
-		b.Path = m.headings()
+		m.path = append(above, pathStep{level, title, anchor})
+		b.Path, b.Anchor = m.headings(), m.anchor()
 		if level == 1 && m.title == "" && !in.inside {
 			m.title = title
 		}
@@ -260,24 +328,59 @@ func (m *markdownReader) definitions(list ast.Node, in container) {
 	}
 }
 
+// A codeLine is a line of code without its end, and where in the body it starts.
+type codeLine struct {
+	text []byte
+	at   int
+}
+
 func (m *markdownReader) code(lines *text.Segments, info string) {
-	first, last := -1, -1
+	code := make([]codeLine, 0, lines.Len())
 	for i := range lines.Len() {
 		line := lines.At(i)
-		if cleanLine(string(line.Value(m.body))) != "" {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
+		code = append(code, codeLine{bytes.TrimSuffix(m.raw(line), []byte("\n")), line.Start})
 	}
-	if first < 0 {
+	if language, _, _ := strings.Cut(info, ","); strings.HasPrefix(language, "rust") {
+		code = m.shownRust(code)
+	}
+	m.codeBlock(code, info)
+}
+
+// shownRust leaves out the lines that rustdoc and mdBook hide: those that begin with a lone number sign. Of two, one
+// is shown.
+func (m *markdownReader) shownRust(code []codeLine) []codeLine {
+	shown := code[:0]
+	for _, line := range code {
+		rest := bytes.TrimLeft(line.text, " \t")
+		switch indent := len(line.text) - len(rest); {
+		case bytes.HasPrefix(rest, []byte("##")):
+			line.text = slices.Concat(line.text[:indent], rest[1:])
+		case string(rest) == "#", bytes.HasPrefix(rest, []byte("# ")):
+			m.leftOut[leftHiddenCode]++
+			continue
+		}
+		shown = append(shown, line)
+	}
+	return shown
+}
+
+// codeBlock writes code without the empty lines around it.
+func (m *markdownReader) codeBlock(code []codeLine, info string) {
+	empty := func(line codeLine) bool { return cleanLine(string(line.text)) == "" }
+	for len(code) > 0 && empty(code[0]) {
+		code = code[1:]
+	}
+	for len(code) > 0 && empty(code[len(code)-1]) {
+		code = code[:len(code)-1]
+	}
+	if len(code) == 0 {
 		return
 	}
-	m.begin(Block{Kind: Code, Path: m.headings(), Context: info}, nil)
-	for i := first; i <= last; i++ {
-		line := lines.At(i)
-		m.verbatim(bytes.TrimSuffix(line.Value(m.body), []byte("\n")), m.offset+line.Start)
+	b := m.here(Code)
+	b.Context = info
+	m.begin(b, nil)
+	for _, line := range code {
+		m.verbatim(line.text, line.at)
 	}
 	m.end()
 }
@@ -285,7 +388,9 @@ func (m *markdownReader) code(lines *text.Segments, info string) {
 func (m *markdownReader) table(n ast.Node) {
 	header := ""
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		m.begin(Block{Kind: TableRow, Path: m.headings(), Context: header}, n)
+		b := m.here(TableRow)
+		b.Context = header
+		m.begin(b, n)
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			if cell.PreviousSibling() != nil {
 				m.bars++
@@ -323,22 +428,31 @@ func (m *markdownReader) inline(n ast.Node) bool {
 		value := n.Segment.Value(m.body)
 		m.at = n.Segment.Start
 		if n.IsRaw() || !hasEscapes(value) {
-			m.words(value, m.offset+n.Segment.Start-n.Segment.Padding)
+			m.words(value, n.Segment.Start-n.Segment.Padding)
 		} else {
-			m.decodedWords(resolveText(value), m.offset+n.Segment.Start)
+			value = resolveText(value)
+			m.decodedWords(value, n.Segment.Start)
 		}
-		m.gap = m.gap || n.SoftLineBreak() || n.HardLineBreak()
+		m.named(n, value)
+		if n.HardLineBreak() {
+			m.gap = true
+		} else if n.SoftLineBreak() {
+			m.breakLine()
+		}
 	case *ast.String:
 		value := n.Value
 		if !n.IsRaw() && !n.IsCode() {
 			value = resolveText(value)
 		}
-		m.decodedWords(value, m.offset+m.at)
+		m.decodedWords(value, m.at)
+		m.named(n, value)
 	case *ast.CodeSpan:
 		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 			if t, ok := c.(*ast.Text); ok {
 				m.at = t.Segment.Start
-				m.words(t.Segment.Value(m.body), m.offset+t.Segment.Start-t.Segment.Padding)
+				value := m.raw(t.Segment)
+				m.words(value, t.Segment.Start-t.Segment.Padding)
+				m.named(n, value)
 			}
 		}
 		return false
@@ -346,7 +460,8 @@ func (m *markdownReader) inline(n ast.Node) bool {
 		if pos := n.Pos(); pos >= 0 {
 			m.at = pos
 		}
-		m.decodedWords(n.Label(m.body), m.offset+m.at)
+		m.decodedWords(n.Label(m.body), m.at)
+		m.named(n, n.Label(m.body))
 	case *ast.RawHTML:
 		m.inlineHTML(n)
 	case *ast.Link:
@@ -359,6 +474,18 @@ func (m *markdownReader) inline(n ast.Node) bool {
 		return false
 	}
 	return true
+}
+
+// raw returns a segment in which escapes do not count.
+func (m *markdownReader) raw(s text.Segment) []byte {
+	value := m.rewritten.raw(s.Start, s.Stop)
+	if s.Padding > 0 {
+		value = append(bytes.Repeat([]byte(" "), s.Padding), value...)
+	}
+	if s.ForceNewline && !bytes.HasSuffix(value, []byte("\n")) {
+		value = append(slices.Clip(value), '\n')
+	}
+	return value
 }
 
 // hasEscapes says whether text may hold an entity or a backslash escape.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"html"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -42,19 +43,19 @@ type htmlSource struct {
 // A htmlPiece is where a piece of HTML starts.
 type htmlPiece struct{ raw, source int }
 
-func (h *htmlSource) add(s text.Segment, body []byte, offset int) {
-	h.pieces = append(h.pieces, htmlPiece{len(h.raw), offset + s.Start})
-	h.raw = append(h.raw, s.Value(body)...)
+func (m *markdownReader) addHTML(h *htmlSource, s text.Segment) {
+	h.pieces = append(h.pieces, htmlPiece{len(h.raw), s.Start})
+	h.raw = append(h.raw, m.raw(s)...)
 }
 
 // htmlBlock reads the text of an HTML block.
 func (m *markdownReader) htmlBlock(n *ast.HTMLBlock, in container) {
 	var h htmlSource
 	for i := range n.Lines().Len() {
-		h.add(n.Lines().At(i), m.body, m.offset)
+		m.addHTML(&h, n.Lines().At(i))
 	}
 	if n.HasClosure() {
-		h.add(n.ClosureLine, m.body, m.offset)
+		m.addHTML(&h, n.ClosureLine)
 	}
 	m.beginText(in)
 	m.readHTML(h, in, true)
@@ -65,7 +66,7 @@ func (m *markdownReader) htmlBlock(n *ast.HTMLBlock, in container) {
 func (m *markdownReader) inlineHTML(n *ast.RawHTML) {
 	var h htmlSource
 	for i := range n.Segments.Len() {
-		h.add(n.Segments.At(i), m.body, m.offset)
+		m.addHTML(&h, n.Segments.At(i))
 	}
 	m.readHTML(h, container{}, false)
 }
@@ -79,93 +80,216 @@ func (m *markdownReader) finishHTML(in container) {
 	}
 }
 
+// A htmlReader reads one stretch of HTML.
+type htmlReader struct {
+	*markdownReader
+	htmlSource
+	in      container
+	isBlock bool // its tags begin and end blocks
+	z       *tokenizer.Tokenizer
+	offset  int // of the token in raw
+	piece   int // that the token starts in
+
+	hidden   bool       // what comes is not shown
+	pre      []codeLine // of the preformatted text that is read
+	inPre    bool
+	language string // of its code
+	header   string // of the table that is read: its first row, if that has header cells
+	heads    bool   // the row that is read has such cells
+	rows     int    // of the table so far
+	rowGroup *int   // what its rows have in common
+	token    []byte // the token's bytes
+}
+
 // readHTML adds the text of HTML; if blocks is set, its tags begin and end blocks.
 func (m *markdownReader) readHTML(h htmlSource, in container, blocks bool) {
-	z := tokenizer.NewTokenizer(bytes.NewReader(h.raw))
-	z.SetMaxBuf(0)
-	raw := 0     // offset of the token
-	hidden := "" // the element whose text is not shown
-	piece := 0
+	r := htmlReader{markdownReader: m, htmlSource: h, in: in, isBlock: blocks, z: tokenizer.NewTokenizer(bytes.NewReader(h.raw))}
+	r.z.SetMaxBuf(0)
 	for {
-		kind := z.Next()
+		kind := r.z.Next()
 		if kind == tokenizer.ErrorToken {
-			return // the end; what is left is a tag that does not close
+			break // the end; what is left is a tag that does not close
 		}
-		token := z.Raw()
-		for piece+1 < len(h.pieces) && h.pieces[piece+1].raw <= raw {
-			piece++
+		r.token = r.z.Raw()
+		for r.piece+1 < len(h.pieces) && h.pieces[r.piece+1].raw <= r.offset {
+			r.piece++
 		}
 		switch kind {
 		case tokenizer.TextToken:
-			if hidden != "" {
+			if r.hidden {
 				m.leftOut[leftScript]++
 				break
 			}
-			m.htmlText(token, raw, piece, h)
+			r.textToken()
 		case tokenizer.CommentToken:
 			m.leftOut[leftComment]++
 		case tokenizer.StartTagToken, tokenizer.SelfClosingTagToken, tokenizer.EndTagToken:
 			m.leftOut[leftTag]++
-			at := h.pieces[piece].source + raw - h.pieces[piece].raw
-			name, more := z.TagName()
-			tag := atom.Lookup(name)
-			start := kind != tokenizer.EndTagToken
-			switch {
-			case tag == atom.Script || tag == atom.Style:
-				hidden = ""
-				if kind == tokenizer.StartTagToken && blocks {
-					hidden = string(name)
-				}
-			case headingTags[tag] > 0 && blocks:
-				m.finishHTML(in)
-				if start {
-					m.beginHeading(headingTags[tag])
-				} else {
-					m.beginText(in)
-				}
-			case tag == atom.Tr && start && blocks:
-				m.finishHTML(in)
-				m.begin(Block{Kind: TableRow, Path: m.headings()}, nil)
-			case (tag == atom.Td || tag == atom.Th) && start && blocks && m.block.Kind == TableRow && m.visible:
-				m.bars++
-			case paragraphTags[tag] && blocks:
-				m.finishHTML(in)
-				m.beginText(in)
-			case !inlineTags[tag]:
-				m.gap = true
-			}
-			if tag == atom.Img && start {
-				m.leftOut[leftImage]++
-				for more {
-					var key, value []byte
-					key, value, more = z.TagAttr()
-					if string(key) == "alt" {
-						m.decodedWords(value, at)
-						m.gap = true
-					}
-				}
-			}
+			r.tag(kind)
 		}
-		raw += len(token)
+		r.offset += len(r.token)
+	}
+	r.endPre()
+}
+
+// tag reads a tag.
+func (r *htmlReader) tag(kind tokenizer.TokenType) {
+	at := r.pieces[r.piece].source + r.offset - r.pieces[r.piece].raw
+	name, more := r.z.TagName()
+	tag := atom.Lookup(name)
+	component := tag == 0
+	start := kind != tokenizer.EndTagToken
+	switch {
+	case tag == atom.Script || tag == atom.Style:
+		r.hidden = kind == tokenizer.StartTagToken && r.isBlock
+	case r.inPre:
+		switch {
+		case tag == atom.Pre && !start:
+			r.endPre()
+			r.beginText(r.in)
+		case tag == atom.Br:
+			r.preText([]byte("\n"), at)
+		}
+	case tag == atom.Pre && start && r.isBlock:
+		r.finishHTML(r.in)
+		r.inPre, r.language = true, ""
+	case headingTags[tag] > 0 && r.isBlock:
+		r.finishHTML(r.in)
+		if start {
+			r.beginHeading(headingTags[tag])
+		} else {
+			r.beginText(r.in)
+		}
+	case tag == atom.Table && r.isBlock:
+		r.endRow()
+		r.beginText(r.in)
+		r.header, r.rows, r.rowGroup = "", 0, new(int)
+	case tag == atom.Tr && r.isBlock:
+		r.endRow()
+		if start {
+			b := r.here(TableRow)
+			b.Context = r.header
+			if r.rowGroup == nil {
+				r.rowGroup = new(int)
+			}
+			r.begin(b, r.rowGroup)
+			r.heads = false
+		} else {
+			r.beginText(r.in)
+		}
+	case (tag == atom.Td || tag == atom.Th) && start && r.isBlock && r.block.Kind == TableRow:
+		r.heads = r.heads || tag == atom.Th
+		if r.visible {
+			r.bars++
+		}
+	case paragraphTags[tag] && r.isBlock:
+		if r.block.Kind == TableRow && tag != atom.Tbody && tag != atom.Thead && tag != atom.Tfoot && tag != atom.Caption {
+			r.gap = true // a row is one block, whatever its cells hold
+			break
+		}
+		r.finishHTML(r.in)
+		r.beginText(r.in)
+	case !inlineTags[tag]:
+		r.gap = true
+	}
+	if !start {
+		return
+	}
+	if tag == atom.Img {
+		r.leftOut[leftImage]++
+	}
+	for more {
+		var key, value []byte
+		key, value, more = r.z.TagAttr()
+		switch attribute := string(key); {
+		case tag == atom.Img && attribute == "alt":
+			r.shown(value, at)
+			r.gap = true
+		case r.inPre && (attribute == "lang" || attribute == "class") && r.language == "":
+			for class := range strings.FieldsSeq(string(value)) {
+				if language, ok := strings.CutPrefix(class, "language-"); ok || attribute == "lang" {
+					r.language = cleanLine(language)
+					break
+				}
+			}
+		case headingTags[tag] > 0 && attribute == "id" && r.isBlock:
+			r.id = cleanLine(string(value))
+		case component && isShownAttribute(attribute):
+			r.gap = true
+			r.shown(value, at)
+			r.gap = true
+		}
 	}
 }
 
-// htmlText adds a text token, piece by piece so that its lines are known.
-func (m *markdownReader) htmlText(token []byte, raw, piece int, h htmlSource) {
-	for len(token) > 0 {
-		end := len(token)
-		if piece+1 < len(h.pieces) {
-			end = min(end, h.pieces[piece+1].raw-raw)
-		}
-		at := h.pieces[piece].source + raw - h.pieces[piece].raw
-		part := token[:end]
-		if bytes.IndexByte(part, '&') >= 0 {
-			m.decodedWords([]byte(html.UnescapeString(string(part))), at)
-		} else {
-			m.words(part, at)
-		}
-		raw += end
-		token = token[end:]
-		piece++
+// shown adds the text of an attribute.
+func (r *htmlReader) shown(value []byte, at int) {
+	if r.inPre {
+		r.preText(value, at)
+	} else {
+		r.decodedWords(value, at)
 	}
+}
+
+// endRow ends the row of a table. The first one is the header of those after it if it has header cells.
+func (r *htmlReader) endRow() {
+	if r.block.Kind != TableRow {
+		r.finishHTML(r.in)
+		return
+	}
+	if !r.end() {
+		return
+	}
+	if r.rows++; r.rows == 1 && r.heads {
+		b := r.canonicalText.blocks[len(r.canonicalText.blocks)-1]
+		r.header = string(r.canonicalText.text[b.Start:b.End])
+	}
+}
+
+// text adds a text token, piece by piece so that its lines are known.
+func (r *htmlReader) textToken() {
+	for token, piece, at := r.token, r.piece, r.offset; len(token) > 0; piece++ {
+		end := len(token)
+		if piece+1 < len(r.pieces) {
+			end = min(end, r.pieces[piece+1].raw-at)
+		}
+		source := r.pieces[piece].source + at - r.pieces[piece].raw
+		part := token[:end]
+		entities := bytes.IndexByte(part, '&') >= 0
+		if entities {
+			part = []byte(html.UnescapeString(string(part)))
+		}
+		switch {
+		case r.inPre:
+			r.preText(part, source)
+		case entities:
+			r.decodedWords(part, source)
+		default:
+			r.words(part, source)
+		}
+		r.named(nil, part)
+		at += end
+		token = token[end:]
+	}
+}
+
+// preText adds preformatted text.
+func (r *htmlReader) preText(text []byte, at int) {
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		if n := len(r.pre); i > 0 || n == 0 {
+			r.pre = append(r.pre, codeLine{nil, at})
+		} else if len(r.pre[n-1].text) == 0 {
+			r.pre[n-1].at = at // of the first character that is there
+		}
+		last := &r.pre[len(r.pre)-1]
+		last.text = append(last.text, line...)
+	}
+}
+
+// endPre writes the preformatted text that was read.
+func (r *htmlReader) endPre() {
+	if r.inPre {
+		r.codeBlock(r.pre, r.language)
+	}
+	r.inPre, r.pre = false, nil
 }

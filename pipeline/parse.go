@@ -27,12 +27,14 @@ type ParseOptions struct {
 	// Open reads another file of the base, by its slash-separated path below the base's folder, for formats that
 	// include files; nil refuses all.
 	Open func(name string) ([]byte, error)
+
+	name string // of the file that is parsed
 }
 
 // formats names the parser of each extension.
 var formats = map[string]func(ctx context.Context, data []byte, o ParseOptions) *Document{
-	".md":       func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
-	".markdown": func(ctx context.Context, data []byte, _ ParseOptions) *Document { return parseMarkdown(ctx, data) },
+	".md":       parseMarkdown,
+	".markdown": parseMarkdown,
 	".txt":      func(_ context.Context, data []byte, o ParseOptions) *Document { return parseText(data, o.Encoding) },
 	".pdf":      func(ctx context.Context, data []byte, o ParseOptions) *Document { return parsePDF(ctx, data, o) },
 }
@@ -67,6 +69,7 @@ func Parse(ctx context.Context, name string, data []byte, o ParseOptions) (d *Do
 	if !ok {
 		return failedDocument("files ending in %q are not read; known are %s", extension, strings.Join(Formats(), ", "))
 	}
+	o.name = name
 	d = parse(ctx, data, o)
 	if err := ctx.Err(); err != nil && d.Verdict == OK {
 		return failedDocument("parsing was stopped: %v", err)

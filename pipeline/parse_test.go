@@ -302,7 +302,7 @@ func TestParseStops(t *testing.T) {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 	// The same where a file's markup is read.
-	if d := parseMarkdown(ctx, []byte("- [a](b)")); d.Verdict != Failed || !strings.Contains(d.Reason, "canceled") {
+	if d := parseMarkdown(ctx, []byte("- [a](b)"), ParseOptions{}); d.Verdict != Failed || !strings.Contains(d.Reason, "canceled") {
 		t.Errorf("%s: %s", d.Verdict, d.Reason)
 	}
 }

@@ -213,7 +213,7 @@ func (w *pdfTextWriter) end() {
 		for len(w.path) > 0 && w.path[len(w.path)-1].level >= b.Level {
 			w.path = w.path[:len(w.path)-1]
 		}
-		w.path = append(w.path, pathStep{b.Level, text})
+		w.path = append(w.path, pathStep{level: b.Level, title: text})
 	case TableRow:
 		if table != w.table {
 			w.header = ""
