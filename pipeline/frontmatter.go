@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.abhg.dev/goldmark/frontmatter"
+	bcp47 "golang.org/x/text/language"
 	"gopkg.in/yaml.v3"
 )
 
@@ -28,7 +29,7 @@ type frontField struct {
 
 // frontKeys are the keys that mean something here. Others are other tools' and are passed over, but for slips of
 // draft, which would publish what is not to be published.
-var frontKeys = []string{"title", "content_type", "topics", "tags", "unit_id", "date", "draft"}
+var frontKeys = []string{"title", "content_type", "topics", "tags", "unit_id", "date", "draft", "author", "authors", "language", "lang"}
 
 // cutFrontMatter finds front matter: it starts with the text's first line, which holds three or more
 // times '-' (YAML) or '+' (TOML) and nothing else but blanks behind them, and ends before the next
@@ -290,6 +291,15 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 				wrong(key, "is %s; it must be true or false", f.kind)
 			}
 			m.Draft = f.text == "true"
+		case "author", "authors":
+			// Tools write records here, too, which say nothing that can be relied on.
+			if names, ok := namesOf(f); ok && m.Author == "" {
+				m.Author = names
+			}
+		case "language", "lang":
+			if m.Language == "" && f.kind == "text" {
+				m.Language = languageOf(f.text)
+			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -305,6 +315,36 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 // slipOfDraft tells whether a key was most likely meant to be draft.
 func slipOfDraft(key string) bool {
 	return key != "draft" && len(key) <= len("drafts") && editDistance(strings.ToLower(key), "draft") <= 1
+}
+
+// namesOf returns a name, or those of a list with commas between them.
+func namesOf(f frontField) (names string, ok bool) {
+	switch f.kind {
+	case "text":
+		return cleanLine(f.text), true
+	case "a list":
+		var all []string
+		for _, item := range f.list {
+			if item.kind != "text" {
+				return "", false
+			}
+			if name := cleanLine(item.text); name != "" {
+				all = append(all, name)
+			}
+		}
+		return strings.Join(all, ", "), true
+	}
+	return "", false
+}
+
+// languageOf returns a tag of BCP 47 as it is written there, "" if it is none: the key may name anything else, such
+// as the language of a program.
+func languageOf(text string) string {
+	tag, err := bcp47.Parse(strings.TrimSpace(text))
+	if err != nil || tag == bcp47.Und {
+		return ""
+	}
+	return tag.String()
 }
 
 // topicsOf returns the topics of a list, or of a text with commas between them.

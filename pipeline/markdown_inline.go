@@ -13,7 +13,7 @@ const leftExpression = "expression of MDX"
 const maxMath = 8 << 10
 
 var (
-	attributeList = regexp.MustCompile(`^\{:[ \t]*[.#:/\w][^{}\n]*\}|^\{:[ \t]*/\}|^\{[.#][A-Za-z][^{}\n]*\}`)
+	attributeList = regexp.MustCompile(`^(?:\{:[ \t]*[.#:/\w][^{}\n]*\}|\{:[ \t]*/\}|\{[.#][A-Za-z][^{}\n]*\})`)
 	texCommand    = regexp.MustCompile(`(?:^|[^\\])\\[A-Za-z]{2,}|[\^_]\{|[\w)}\]]\^`)
 	htmlName      = regexp.MustCompile(`^</?[A-Za-z][\w.-]*`)
 )
@@ -27,6 +27,7 @@ type inlineRewriter struct {
 	lines   lineReader
 	tags    tagEnds
 	leftOut map[string]int
+	seen    map[string]closerSearch // by the closer that was looked for
 
 	// Of the unit that is read:
 	next  map[string]int // where marks come next, or its end
@@ -95,8 +96,8 @@ func (w *inlineRewriter) unit(start int) int {
 	if next := w.display(start, body, end); next > 0 {
 		return next
 	}
-	if w.text[body] == '{' && attributeList.Match(w.text[body:end]) {
-		if m := attributeList.Find(w.text[body:end]); len(bytes.TrimSpace(w.text[body+len(m):end])) == 0 {
+	if w.text[body] == '{' && attributeList.Match(w.text[body:min(end, body+maxTag)]) {
+		if m := attributeList.Find(w.text[body:min(end, body+maxTag)]); len(bytes.TrimSpace(w.text[body+len(m):end])) == 0 {
 			w.leftOut[leftMarkList]++
 			w.replace(body, end)
 			return end + 1
@@ -209,13 +210,19 @@ func (w *inlineRewriter) display(start, body, end int) int {
 	} else if string(line) != "$$" {
 		return 0
 	}
-	for at := end + 1; at < len(w.text) && at-start < maxMath; {
+	// Lines that were looked at before hold no closer, so each is looked at once for each closer.
+	seen := w.seen[closer]
+	at := end + 1
+	if at < seen.to {
+		if seen.stopped {
+			return 0
+		}
+		at = seen.to
+	}
+	for stopped := false; at < len(w.text) && at-start < maxMath; w.look(closer, at, stopped) {
 		next := w.lineEnd(at)
 		prefix, _ := quotePrefix(w.text[at:next])
 		rest := bytes.TrimSpace(w.text[at+prefix : next])
-		if len(rest) == 0 {
-			break
-		}
 		if string(rest) == closer {
 			prefix := string(w.text[start:body])
 			w.replace(start, start, prefix, "~~~math\n")
@@ -223,12 +230,26 @@ func (w *inlineRewriter) display(start, body, end int) int {
 			w.lines.text = false
 			return next + 1
 		}
-		if bytes.HasPrefix(rest, []byte("~~~")) {
+		at = next + 1
+		if stopped = len(rest) == 0 || bytes.HasPrefix(rest, []byte("~~~")); stopped {
+			w.look(closer, at, true)
 			break
 		}
-		at = next + 1
 	}
 	return 0
+}
+
+// A closerSearch is how far the closing line of mathematics was looked for in vain.
+type closerSearch struct {
+	to      int  // offset up to which there is none
+	stopped bool // the line before it ends the search
+}
+
+func (w *inlineRewriter) look(closer string, to int, stopped bool) {
+	if w.seen == nil {
+		w.seen = map[string]closerSearch{}
+	}
+	w.seen[closer] = closerSearch{to, stopped}
 }
 
 // literalTags shows in code what {{</* name */>}} stands for.
@@ -449,7 +470,7 @@ func (w *inlineRewriter) braces(at, begin, end int, heading bool) int {
 		w.replace(at, to+len("*/}"))
 		return to + len("*/}") - at
 	case rest[1] == ':' || rest[1] == '.' || rest[1] == '#':
-		list := attributeList.Find(rest)
+		list := attributeList.Find(rest[:min(len(rest), maxTag)])
 		if list == nil {
 			return 1
 		}

@@ -134,7 +134,7 @@ func argument(text []byte, closer string) (word string, quoted bool, size int) {
 		}
 		return "", false, 0
 	}
-	end := 0
+	end, stopped := 0, false
 scan:
 	for ; end < len(text); end++ {
 		switch c := text[end]; c {
@@ -146,12 +146,13 @@ scan:
 			}
 		case '%', '>', '/', '{':
 			if rest := text[end:]; bytes.HasPrefix(rest, []byte(closer)) || bytes.HasPrefix(rest, []byte("/"+closer)) || bytes.HasPrefix(rest, []byte("{{")) {
+				stopped = true
 				break scan
 			}
 		}
 	}
-	if end == 0 {
-		end = 1
+	if end == 0 && !stopped {
+		end = 1 // a separator out of place
 	}
 	return string(text[:end]), false, end
 }
