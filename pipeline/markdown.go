@@ -43,9 +43,9 @@ func parseMarkdown(ctx context.Context, data []byte, o ParseOptions) *Document {
 
 // parseMarkdownWithin reads Markdown that costs no more than some work.
 func parseMarkdownWithin(ctx context.Context, data []byte, o ParseOptions, work int) *Document {
-	source, problem := decodeText(data, maxMarkdown)
-	if problem != "" {
-		return failedDocument("%s", problem)
+	source, failed := decodeSource(data, maxMarkdown, o.Encoding)
+	if failed != nil {
+		return failed
 	}
 	meta, body, problem := parseFrontMatter(source.text)
 	if problem != "" {
@@ -113,7 +113,7 @@ func (m *markdownReader) rewrite(source []byte, o ParseOptions) (title string) {
 			m.body, m.rewritten = all.text, all
 		}
 	}
-	includes := &includer{open: o.Open, leftOut: m.leftOut, broken: map[string]bool{}}
+	includes := &includer{open: o.Open, encoding: o.Encoding, leftOut: m.leftOut, broken: map[string]bool{}}
 	add(includes.rewrite(o.name, m.body))
 	if len(m.body) <= maxRewritten {
 		add(rewriteAdmonitions(m.body, m.leftOut))

@@ -30,12 +30,13 @@ const (
 // An includer replaces mdBook's directives, {{#include file:10:20}} and the like, by what they name. As mdBook does,
 // it looks for them everywhere, in code too.
 type includer struct {
-	open    func(name string) ([]byte, error)
-	leftOut map[string]int
-	title   string // of {{#title}}
-	count   int    // of includes so far
-	read    int    // bytes read so far
-	broken  map[string]bool
+	open     func(name string) ([]byte, error)
+	encoding string // of files, "" finds out
+	leftOut  map[string]int
+	title    string // of {{#title}}
+	count    int    // of includes so far
+	read     int    // bytes read so far
+	broken   map[string]bool
 }
 
 // rewrite returns text with its directives replaced, or nil if it has none. name is the file that holds it.
@@ -138,11 +139,10 @@ func (e *includer) include(from, argument string, depth int) string {
 	e.read += len(data)
 	var text []byte
 	if err == nil {
-		source, problem := decodeText(data, maxIncludeFile)
-		if problem == "" {
+		source, failed := decodeSource(data, maxIncludeFile, e.encoding)
+		if ok = failed == nil; ok {
 			text, ok = e.part(source.text, part)
 		}
-		ok = ok && problem == ""
 	}
 	if err != nil || !ok {
 		if err != nil {

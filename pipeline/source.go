@@ -37,15 +37,6 @@ type sourceLine struct {
 // maxControls is the share of control characters, one in so many, above which a file is no text.
 const maxControls = 5
 
-// decodeText decodes a file whose encoding is found out. It returns nil and a reason if it can't be.
-func decodeText(data []byte, limit int) (*sourceText, string) {
-	s, failed := decodeSource(data, limit, "")
-	if failed != nil {
-		return nil, failed.Reason
-	}
-	return s, ""
-}
-
 // decodeSource decodes a file. LF, CRLF and CR end a line. The encoding is the first that holds:
 //
 //  1. what a byte order mark says: UTF-8, UTF-16 or UTF-32;

@@ -504,3 +504,12 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// decodeText decodes a file whose encoding is found out. It returns nil and a reason if it can't be.
+func decodeText(data []byte, limit int) (*sourceText, string) {
+	s, failed := decodeSource(data, limit, "")
+	if failed != nil {
+		return nil, failed.Reason
+	}
+	return s, ""
+}

@@ -24,6 +24,9 @@ func (parseCommand) Help() string {
 	return `The exit code is that of the worst file: 1 if text of one could not be read, in whole or in part.`
 }
 
+// maxIncluded is the most bytes of a file that another one includes.
+const maxIncluded = 1 << 20
+
 // A parsedFile is what larder parse --json prints.
 type parsedFile struct {
 	Path        string             `json:"path"`
@@ -87,7 +90,15 @@ func (c *parseCommand) parse(e *environment, name string, o pipeline.ParseOption
 	if err != nil {
 		return err
 	}
-	d := pipeline.Parse(e, filepath.ToSlash(name), data, o)
+	folder, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	o.Open = func(included string) ([]byte, error) {
+		return pipeline.ReadSource(folder, pipeline.Source{Name: included}, maxIncluded)
+	}
+	d := pipeline.Parse(e, filepath.Base(name), data, o)
 	engine := ""
 	if strings.EqualFold(filepath.Ext(name), ".pdf") {
 		engine = o.PDF.Name()
