@@ -97,7 +97,7 @@ func rewriteAdmonitions(text []byte, leftOut map[string]int) *rewriting {
 		first := !paragraph
 		paragraph = part.kind == textLineKind
 		switch {
-		case start < opaque, part.kind == fenceLineKind, part.kind == codeLineKind && !bytes.HasPrefix(body, []byte("!!! ")) && !bytes.HasPrefix(body, []byte("??? ")):
+		case start < opaque, part.kind == fenceLineKind, part.kind == codeLineKind && (lines.fence != 0 || !bytes.HasPrefix(body, []byte("!!! ")) && !bytes.HasPrefix(body, []byte("??? "))):
 			keep()
 		case part.kind == blankLineKind:
 			exporting = false
@@ -184,7 +184,7 @@ func containerTitle(line []byte) (string, bool) {
 		return "", false
 	}
 	kind, title := string(m[2]), string(m[3])
-	if m[1] != nil && len(m[1]) > 0 && isWordByte(m[1][0]) {
+	if len(m[1]) > 0 && isWordByte(m[1][0]) {
 		kind = string(m[1]) // MyST's directives
 	}
 	if title == "" {

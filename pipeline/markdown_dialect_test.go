@@ -144,6 +144,33 @@ func TestMarkdownIncludesAreBounded(t *testing.T) {
 	}
 }
 
+func TestMarkdownDialectText(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a tag without an end", "{{< code-toggle config=a />}}\n\n## b\n\n{{< code-toggle >}}\nc\n{{< /code-toggle >}}", "b\n\nc"},
+		{"options are not shown", "a {{< highlight go \"x=true, y=true\" >}}b{{< /highlight >}} c", "a b c"},
+		{"arguments that are shown", "{{< figure src=\"a.png\" alt=\"b c\" title=\"d\" width=\"9\" >}}", "b c d"},
+		{"text within", "{{% note %}}a *b*{{% /note %}}", "a b"},
+		{"a literal tag", "`{{</* a */>}}`", "{{< a >}}"},
+		{"tags of Liquid", "{% if a %}b{% endif %} {% include c.html %}d", "b d"},
+		{"a comment of Liquid", "a\n\n{% comment %}\nb\n{% endcomment %}\n\nc", "a\n\nc"},
+		{"lists of attributes", "# a {#b .c}\n\nd\n{: .e}\n\nf[g](h){:target=\"_blank\"}", "a\n\nd\n\nfg"},
+		{"containers", ":::tip Advice\na\n:::\n\n::: warning\nb\n:::", "Advice\n\na\n\nWarning\n\nb"},
+		{"admonitions", "!!! note\n    a\n\n??? tip \"b\"\n    c\n\nd", "Note\n\na\n\nb\n\nc\n\nd"},
+		{"alerts", "> [!TIP]\n> a", "Tip\n\na"},
+		{"modules", "import A from './a'\n\nexport const b = 1;\n\n<A title=\"c\" d={e}>f</A>\n\n{/* g */}h", "cf\n\nh"},
+		{"mathematics", "a $x_1 * y_2 * z$ b $$p_*q_*$$ c \\(u_{1}*v*w\\) d, $5 and $6", "a $x_1 * y_2 * z$ b $$p_*q_*$$ c \\(u_{1}*v*w\\) d, $5 and $6"},
+		{"code stays", "`{{ a }} {: .b} $c$`\n\n    :::note\n\n```\n!!! d\n    e\n```", "{{ a }} {: .b} $c$\n\n:::note\n\n!!! d\n    e"},
+		{"lines in Chinese", "你好，\n世界 and\nwords", "你好，世界 and words"},
+		{"preformatted", "<pre>\na\n  b &lt;\n</pre>", "a\n  b <"},
+		{"details", "<details><summary>a</summary>\n\nb\n\n</details>", "a\n\nb"},
+	} {
+		d := parseOf(t, "a.md", []byte(c.text))
+		if got := strings.TrimSpace(d.Text); got != c.want && got != strings.ReplaceAll(c.want, "\n\n", "\n") {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestMarkdownDialectLines shows that text is in the lines of the file, whatever was rewritten before it.
 func TestMarkdownDialectLines(t *testing.T) {
 	text := "---\ntitle: t\n---\n{{< figure\n  src=\"a.png\"\n  caption=\"Shown caption here\" >}}\n\nalpha\n\n" + // 1–9

@@ -22,6 +22,7 @@ const maxTag = 2 << 10
 type templateTag struct {
 	name    string
 	closing bool   // it ends what a tag of that name began
+	alone   bool   // {{< name />}}, which no other tag ends
 	literal bool   // {{</* name */>}}, which shows {{< name >}}
 	words   string // the first argument, if it has no name
 	shown   string // of its arguments, what readers see
@@ -70,7 +71,7 @@ func readTag(text []byte) (t templateTag) {
 			rest, at = rest[1:], at+1
 			fallthrough
 		case bytes.HasPrefix(rest, []byte(closer)), bytes.HasPrefix(rest, []byte("/"+closer)):
-			if rest[0] == '/' {
+			if t.alone = rest[0] == '/'; t.alone {
 				at++
 			}
 			if t.name == "" {
@@ -157,9 +158,10 @@ scan:
 	return string(text[:end]), false, end
 }
 
-// isShownText says whether an argument without a name is for readers: it has several words and is no path.
+// isShownText says whether an argument without a name is for readers: it has several words and is no path and no list
+// of options.
 func isShownText(text string) bool {
-	return strings.Contains(text, " ") && path.Ext(text) == "" && !strings.Contains(text, "/")
+	return strings.Contains(text, " ") && path.Ext(text) == "" && !strings.ContainsAny(text, "/=")
 }
 
 // holdsCode says whether what stands between two tags of a name is code.
@@ -203,7 +205,7 @@ func closingTags(text []byte) tagEnds {
 // pair returns the tag at an offset if it begins code or a comment, and where the one that ends it starts.
 func (c tagEnds) pair(text []byte, at int) (open templateTag, end int) {
 	open = readTag(text[at:])
-	if open.end == 0 || open.closing || open.literal {
+	if open.end == 0 || open.closing || open.alone || open.literal {
 		return open, 0
 	}
 	positions := c[open.name]
