@@ -24,6 +24,7 @@ var measures = map[string]func(w io.Writer, args []string) error{
 	"pdf-bench":     benchPDF,
 	"pdf-structure": measurePDFStructure,
 	"text":          measureText,
+	"markdown":      measureMarkdown,
 }
 
 func main() {
