@@ -20,11 +20,11 @@ import (
 var measures = map[string]func(w io.Writer, args []string) error{
 	"chunks":        measureChunks,
 	"garbled":       measureGarbled,
+	"markdown":      measureMarkdown,
 	"pdf":           measurePDF,
 	"pdf-bench":     benchPDF,
 	"pdf-structure": measurePDFStructure,
 	"text":          measureText,
-	"markdown":      measureMarkdown,
 }
 
 func main() {
