@@ -24,6 +24,9 @@ type BakeOptions struct {
 	Version  string    // of the program, for provenance
 	Revision string    // of the documents, such as a git commit, for provenance
 
+	// LookupEnv returns environment variables with passwords, those that base.yaml names; nil means [os.LookupEnv].
+	LookupEnv func(name string) (string, bool)
+
 	// Documents, if there are any, are baked in place of a folder's files, with default settings, as a base called Name.
 	Documents []CorpusDocument
 	Name      string

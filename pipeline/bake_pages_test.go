@@ -117,6 +117,43 @@ func TestBadPagesAreLeftOut(t *testing.T) {
 	}
 }
 
+// The skip list leaves out whole documents, whatever becomes of bad pages.
+func TestSkipListBeforeBadPages(t *testing.T) {
+	r := mustBake(t, pagesBase(t, "bad_pages: keep\nskip: [book.pdf]\n"))
+	if d := r.Documents[0]; d.Path != "book.pdf" || d.Verdict != Skipped {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What stands before and behind a page that is left out does not become one sentence.
+func TestNoSentenceOverBadPages(t *testing.T) {
+	bad := permuted(prose["English"])
+	o := pdfShop(t, map[string]string{
+		"base.yaml": "name: shop\nmode: keyword\nbad_pages: skip\n",
+		"a.pdf": string(newPDFWriter().page(lines("Every member may ask for a con-")).page(lines(bad[:60], bad[60:120], bad[120:])).
+			page(lines("fused payments are sent back at once.")).bytes()),
+	})
+	r := mustBake(t, o)
+	text := string(openArtifact(t, r.Artifact).DocumentText(0))
+	if r.Documents[0].Verdict != Partial || strings.Contains(text, "confused") || !strings.Contains(text, "con-\n\nfused") {
+		t.Errorf("%+v: %q", r.Documents[0], text)
+	}
+}
+
+// That the engine can't run is not the documents' fault, and no policy passes it over.
+func TestEngineThatCannotRun(t *testing.T) {
+	o := pagesBase(t, "bad_pages: skip\nskip: [\"*.pdf\"]\n")
+	if err := os.Remove(o.Fetcher.Cache.PDF()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(o.Fetcher.Cache.PDF(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Bake(context.Background(), o); err == nil || !strings.Contains(err.Error(), "pdf_engine pdfium: pdf child can't be started") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // A bad file among many costs that file alone, if the policy says so.
 func TestOneBadFileInThirty(t *testing.T) {
 	files := map[string]string{"base.yaml": "name: shop\nmode: keyword\nbad_pages: skip\n"}

@@ -20,7 +20,7 @@ func TestBakeUnreadableFile(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, maxFile+1); err != nil { // sparse
+	if err := os.Truncate(big, MaxFile+1); err != nil { // sparse
 		t.Fatal(err)
 	}
 	writeFiles(t, o.Folder, map[string]string{"broken.txt": "\xef\xbb\xbfcaf\xe9\n"})

@@ -204,7 +204,7 @@ func (e *childEngine) file(ctx context.Context, data []byte, o PDFOptions) (*pdf
 		return nil, err
 	}
 	c := pdfCollector{limits: e.pool.limits}
-	return c.finish(e.pool.read(ctx, data, o, c.take))
+	return c.finish(ctx, e.pool.read(ctx, data, o, c.take))
 }
 
 func (e *childEngine) Close() error { return e.pool.close() }

@@ -38,6 +38,7 @@ type Document struct {
 	Verdict Verdict
 	// Reason says why Verdict is neither OK nor Blank, in one line without the document's text.
 	Reason string
+	fault  error // why it could not even be tried, which is not the document's fault
 	// LeftOut counts what was read and is in no block, by reason, such as "comment" or "link target".
 	LeftOut map[string]int
 }

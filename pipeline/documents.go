@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-// maxFile is the largest file that is read, in bytes; formats have limits of their own below it.
-const maxFile = 256 << 20
+// MaxFile is the largest file that is read, in bytes; formats have limits of their own below it.
+const MaxFile = 256 << 20
 
 // parse reads and parses all documents, on all cores, and decides what a bad one means: a document that could not
 // be read fails the bake unless the skip list names it.
 func (b *bake) parse(ctx context.Context) error {
-	passwords, err := readPasswords(b.settings.PasswordEnv)
+	passwords, err := b.passwords()
 	if err != nil {
 		return err
 	}
@@ -63,14 +63,17 @@ func (b *bake) parseOne(ctx context.Context, i int, o ParseOptions) error {
 		b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
 		return nil
 	}
-	data, err := ReadSource(b.root, source, maxFile)
+	data, err := ReadSource(b.root, source, MaxFile)
 	if err != nil { // it counts as a document that can't be read, which the skip list may name
-		b.documents[i] = &Document{Verdict: Failed, Reason: err.Error(), Size: int(source.Size), Meta: source.Meta}
+		b.documents[i] = &Document{Verdict: Failed, Reason: err.Error(), Size: int(source.Size), Meta: source.Meta, fault: err}
 		return nil
 	}
 	d := Parse(ctx, source.Path, data, o)
 	if err := ctx.Err(); err != nil {
 		return err // a document that was cut short says nothing about itself
+	}
+	if d.fault != nil {
+		return d.fault
 	}
 	d.Size = len(data)
 	d.Meta = merge(source.Path, source.Meta, d.Meta)
@@ -83,10 +86,14 @@ func (b *bake) include(name string) ([]byte, error) {
 	return ReadSource(b.root, Source{Name: name}, maxIncludeFile)
 }
 
-// readPasswords returns the values of environment variables. A missing one is an error that names it.
-func readPasswords(names []string) (passwords []string, err error) {
-	for _, name := range names {
-		value, ok := os.LookupEnv(name)
+// passwords returns the values of the variables that base.yaml names. A missing one is an error that names it.
+func (b *bake) passwords() (passwords []string, err error) {
+	lookup := b.LookupEnv
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	for _, name := range b.settings.PasswordEnv {
+		value, ok := lookup(name)
 		if !ok {
 			return nil, missingPassword(name)
 		}
@@ -139,10 +146,10 @@ func (b *bake) judge() error {
 	for i, d := range b.documents {
 		if d.Verdict.bad() {
 			switch {
-			case b.settings.BadPages != "fail":
-				d.leaveOut()
 			case b.sources[i].MayFail:
 				d.skip()
+			case b.settings.BadPages != "fail" && d.fault == nil:
+				d.leaveOut()
 			default:
 				failed = append(failed, fmt.Sprintf("%s: %s: %s", b.sources[i].Path, d.Verdict, d.Reason))
 				pages = pages || d.Text != ""

@@ -232,6 +232,9 @@ type pdfCollector struct {
 	text    int
 }
 
+// lineCost is what a line costs besides its text, in bytes of text: a page of single letters has many.
+const lineCost = 32
+
 var errPDFMessage = errors.New("unexpected message from a pdf reader")
 
 func (c *pdfCollector) take(m pdfMessage) error {
@@ -250,7 +253,7 @@ func (c *pdfCollector) take(m pdfMessage) error {
 		return errPDFMessage
 	default:
 		for _, l := range m.Page.Lines {
-			c.text += len(l.Text)
+			c.text += len(l.Text) + lineCost
 		}
 		if c.text > c.limits.text {
 			m.Page = &rawPage{Failed: fmt.Sprintf("the file has more than %d MiB of text", c.limits.text>>20)}
@@ -263,15 +266,13 @@ func (c *pdfCollector) take(m pdfMessage) error {
 
 // finish returns the file. err is what ended reading, nil at its regular end: pages that did not come by then
 // failed for that reason.
-func (c *pdfCollector) finish(err error) (*pdfFile, error) {
+// Any other error than a *PDFError and the context's says that the engine can't run, which is not the file's fault.
+func (c *pdfCollector) finish(ctx context.Context, err error) (*pdfFile, error) {
 	if !c.opened {
 		if err == nil {
-			err = errPDFMessage
+			err = pdfFailed("%v", errPDFMessage)
 		}
-		if pe := (*PDFError)(nil); errors.As(err, &pe) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, err
-		}
-		return nil, pdfFailed("%v", err)
+		return nil, err
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
@@ -287,9 +288,11 @@ func (c *pdfCollector) finish(err error) (*pdfFile, error) {
 			c.pages[i] = &rawPage{Failed: reason}
 		}
 	}
+	timed, cancel := context.WithTimeout(ctx, c.limits.time)
+	defer cancel()
 	f := &pdfFile{
 		title: saneTitle(c.first.Title), author: saneAuthor(c.first.Author), language: saneLanguage(c.first.Language),
-		date: saneDate(c.first.Created), pages: finishPages(c.pages), raw: c.pages, outline: c.outline,
+		date: saneDate(c.first.Created), pages: finishPages(timed, c.pages), raw: c.pages, outline: c.outline,
 	}
 	for i, label := range c.labels {
 		f.pages[i].Label = saneLabel(label, i+1)

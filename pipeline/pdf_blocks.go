@@ -3,8 +3,13 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 )
+
+// leftMeaningless counts characters of a font's own, as a key of Document.LeftOut.
+const leftMeaningless = "character without a meaning"
 
 // A pdfLine is a line of a page and what it is in the document.
 type pdfLine struct {
@@ -29,23 +34,34 @@ func parsePDF(ctx context.Context, data []byte, o ParseOptions) *Document {
 		file.pages, err = o.PDF.Pages(ctx, data, PDFOptions{o.Passwords})
 	}
 	if err != nil {
-		d := &Document{Verdict: Failed, Reason: err.Error()}
+		d := failedDocument("%v", err)
 		if pe := (*PDFError)(nil); errors.As(err, &pe) {
 			d.Verdict, d.Reason = pe.Verdict, pe.Reason
+		} else if ctx.Err() == nil {
+			d.fault = fmt.Errorf("pdf_engine %s: %w", o.PDF.Name(), err)
 		}
 		return d
 	}
-	d := file.document(o.KeepGarbled)
+	timed, cancel := context.WithTimeout(ctx, defaultPDFLimits.time)
+	defer cancel()
+	d := file.document(timed, o.KeepGarbled)
+	if timed.Err() != nil {
+		return &Document{Pages: file.pages, Meta: file.meta(), Verdict: Failed, Reason: tooLongToLayOut}
+	}
 	d.Verdict, d.Reason = pagesVerdict(file.pages)
 	return d
 }
 
-// document makes a document of a file's pages, all but its verdict. keepGarbled keeps the text of garbled pages.
-func (f *pdfFile) document(keepGarbled bool) *Document {
+// document makes a document of a file's pages, all but its verdict. keepGarbled keeps the text of garbled pages. It is
+// unfinished if ctx ends.
+func (f *pdfFile) document(ctx context.Context, keepGarbled bool) *Document {
 	lines := f.lines(keepGarbled)
 	markRunning(lines)
 	d := &Document{Pages: f.pages, Meta: f.meta(), LeftOut: map[string]int{}}
 	for i, page := range lines {
+		if n := f.raw[i].dropped; n > 0 && len(page) > 0 {
+			d.LeftOut[leftMeaningless] += n
+		}
 		kept := page[:0]
 		for _, l := range page {
 			if l.running {
@@ -61,12 +77,15 @@ func (f *pdfFile) document(keepGarbled bool) *Document {
 	for _, page := range lines {
 		startParagraphs(page, body)
 	}
-	markTables(lines)
+	markTables(ctx, lines)
 	if title := markHeadings(lines, f.outline); d.Meta.Title == "" {
 		d.Meta.Title = saneTitle(title)
 	}
 	w := pdfTextWriter{document: d, seen: wordsOf(f.raw)}
 	for _, page := range lines {
+		if ctx.Err() != nil {
+			return d
+		}
 		for _, l := range page {
 			w.line(l)
 		}
@@ -170,7 +189,8 @@ func (w *pdfTextWriter) goesOn(p, l *pdfLine) bool {
 	case p.heading > 0 || l.heading > 0:
 		return p.heading == l.heading && !l.starts
 	case p.page != l.page:
-		return continues(p.Text, l.Text)
+		between := w.document.Pages[p.page : l.page-1]
+		return continues(p.Text, l.Text) && !slices.ContainsFunc(between, func(p Page) bool { return p.Verdict.bad() })
 	}
 	return !l.starts
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -182,8 +183,8 @@ func TestPDFStrangePlaces(t *testing.T) {
 			}
 			pages = append(pages, p)
 		}
-		f := &pdfFile{pages: finishPages(pages), raw: pages, outline: []outlineEntry{{"HEAD", 1, 1, place()}, {"1. First", 9, 2, place()}, {"a", -1, 99, 0}}}
-		d := f.document(true)
+		f := &pdfFile{pages: finishPages(context.Background(), pages), raw: pages, outline: []outlineEntry{{"HEAD", 1, 1, place()}, {"1. First", 9, 2, place()}, {"a", -1, 99, 0}}}
+		d := f.document(context.Background(), true)
 		at := 0
 		for _, b := range d.Blocks {
 			if b.Start < at || b.End <= b.Start || b.End > len(d.Text) || strings.TrimSpace(d.Text[at:b.Start]) != "" {
@@ -195,6 +196,18 @@ func TestPDFStrangePlaces(t *testing.T) {
 			if s.Start >= len(d.Text) || s.Page < 1 || s.Page > len(pages) || i > 0 && s.Page <= d.Segments[i-1].Page {
 				t.Fatalf("segment %d is %v", i, s)
 			}
+		}
+	}
+}
+
+// Laying pages out ends with its time.
+func TestPDFLayoutEnds(t *testing.T) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	pages := finishPages(over, []*rawPage{{Lines: []rawLine{{Text: "words", Right: 9, Size: 9}}}, {Images: 1}})
+	for _, p := range pages {
+		if p.Verdict != Failed || p.Reason != tooLongToLayOut || p.Text != "" {
+			t.Errorf("%+v", p)
 		}
 	}
 }

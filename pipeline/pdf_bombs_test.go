@@ -63,6 +63,30 @@ var bombs = []bomb{
 		w.objects[1] = "<< /Type /Pages /Count 1000000 /Kids [" + kids + "] >>"
 		return w.bytes()
 	}, []Verdict{Failed}},
+	{"rows that are no table", func(*testing.T) []byte {
+		rows := "BT /F1 1 Tf"
+		for i := range 2000 {
+			rows += fmt.Sprintf(" 1 0 0 1 72 %g Tm (*) Tj 1 0 0 1 76 %[1]g Tm (x%d) Tj", 780-1.5*float64(i), i)
+		}
+		w := newPDFWriter().page(rows + " ET")
+		last := len(w.objects) - 1
+		w.objects[last] = strings.Replace(w.objects[last], "[0 0 612 792]", "[0 -9000 612 792]", 1)
+		for range 3 {
+			w.kids = append(w.kids, w.kids[0])
+		}
+		return w.bytes()
+	}, []Verdict{OK}},
+	{"hyphens before many words", func(*testing.T) []byte {
+		w := newPDFWriter()
+		for page := range 100 {
+			var text []string
+			for i := range 25 {
+				text = append(text, fmt.Sprintf("abcdefg%c%c%c efgh it is abcd-", 'a'+page/26, 'a'+page%26, 'a'+i))
+			}
+			w.page(lines(text...))
+		}
+		return w.bytes()
+	}, []Verdict{Garbled}},
 	{"characters moved by one", func(*testing.T) []byte {
 		text := movedBy(1)(prose["English"])
 		return newPDFWriter().page(lines(text[:70], text[70:140], text[140:])).bytes()

@@ -72,8 +72,12 @@ func lettersAndDigits(fields []string) string {
 	return b.String()
 }
 
+// outlineLines is how many lines are looked at for all entries of an outline; a long book takes a tenth of them.
+const outlineLines = 1_000_000
+
 // markOutline marks the lines that an outline names and returns how many of its entries were found.
 func markOutline(pages [][]*pdfLine, outline []outlineEntry) (found int) {
+	budget := outlineLines
 	for _, e := range outline {
 		if e.Page < 1 || e.Page > len(pages) {
 			continue
@@ -83,6 +87,9 @@ func markOutline(pages [][]*pdfLine, outline []outlineEntry) (found int) {
 				continue
 			}
 			lines := pages[page-1]
+			if budget -= len(lines); budget < 0 {
+				return found
+			}
 			from, to := findOutlineEntry(lines, e, page == e.Page)
 			if from == to {
 				continue

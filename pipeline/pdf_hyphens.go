@@ -37,14 +37,10 @@ func wordsOf(pages []*rawPage) *vocabulary {
 	return seen
 }
 
-// begins counts the words that begin with prefix.
-func (seen *vocabulary) begins(prefix string) int {
+// begins says whether a word begins with prefix.
+func (seen *vocabulary) begins(prefix string) bool {
 	i, _ := slices.BinarySearch(seen.sorted, prefix)
-	n := 0
-	for ; i < len(seen.sorted) && strings.HasPrefix(seen.sorted[i], prefix); i++ {
-		n += seen.count[seen.sorted[i]]
-	}
-	return n
+	return i < len(seen.sorted) && strings.HasPrefix(seen.sorted[i], prefix)
 }
 
 func notLetter(c rune) bool { return !unicode.IsLetter(c) }
@@ -106,5 +102,5 @@ func (seen *vocabulary) keepHyphen(left, right string) bool {
 	if len(runes) <= 3 || utf8.RuneCountInString(left) <= 3 || seen.count[left] == 0 || seen.count[right] == 0 {
 		return false
 	}
-	return seen.begins(left+string(runes[:3])) == 0
+	return !seen.begins(left + string(runes[:3]))
 }

@@ -100,7 +100,7 @@ func (e *pdfiumEngine) file(ctx context.Context, data []byte, o PDFOptions) (*pd
 	}
 	e.open.Do(func() { e.pool, e.failed = openPdfium(e.cacheDir, e.parallel, true) })
 	if e.failed != nil {
-		return nil, pdfFailed("%v", e.failed)
+		return nil, e.failed
 	}
 	timed, cancel := context.WithTimeout(ctx, e.limits.time)
 	defer cancel()
@@ -129,7 +129,7 @@ func (e *pdfiumEngine) file(ctx context.Context, data []byte, o PDFOptions) (*pd
 			err = overTime(e.limits)
 		}
 	}
-	return c.finish(err)
+	return c.finish(ctx, err)
 }
 
 // A killGuard ends an instance once: by killing it when a context is done, or else by closing it.

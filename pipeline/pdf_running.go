@@ -131,9 +131,13 @@ func markLineNumbers(pages [][]*pdfLine) {
 			}
 		}
 		slices.SortStableFunc(numbers, func(a, b numbered) int { return cmp.Compare(b.Bottom, a.Bottom) })
+		tries := 0
 		for i, first := range numbers {
 			if first.n != 1 {
 				continue
+			}
+			if tries++; tries > 20 {
+				break
 			}
 			column := []*pdfLine{first.pdfLine}
 			last := first

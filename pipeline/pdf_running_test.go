@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,8 +40,8 @@ func textPage(lines ...string) *rawPage {
 
 func documentOf(t *testing.T, outline []outlineEntry, pages ...*rawPage) *Document {
 	t.Helper()
-	f := &pdfFile{pages: finishPages(pages), raw: pages, outline: outline}
-	d := f.document(false)
+	f := &pdfFile{pages: finishPages(context.Background(), pages), raw: pages, outline: outline}
+	d := f.document(context.Background(), false)
 	d.Verdict = OK
 	checkPDFDocument(t, t.Name(), d)
 	return d

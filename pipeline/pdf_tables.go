@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,7 @@ const (
 	tableRows    = 3   // rows of two cells or more that a table has at least
 	tablePending = 8   // lines of one cell between two such rows
 	tableWidth   = 4e3 // points
+	tableLines   = 400 // of a page that are looked at for one table, since a false start costs all of them
 )
 
 // text returns the cells with bars between, empty ones too, but for those at the end.
@@ -64,9 +66,12 @@ func joinLines(b *strings.Builder, lines []string, seen *vocabulary) {
 }
 
 // markTables finds tables: rows of parts that stand apart, one under the other in columns.
-func markTables(pages [][]*pdfLine) {
+func markTables(ctx context.Context, pages [][]*pdfLine) {
 	var last *pdfTable // at the end of the page before
 	for _, lines := range pages {
+		if ctx.Err() != nil {
+			return
+		}
 		ending := last
 		last = nil
 		for i := 0; i < len(lines); {
@@ -100,7 +105,7 @@ func tableEnd(lines []*pdfLine, i int) int {
 	}
 	left, right := lines[i].Left, lines[i].Right
 	end, rows := i+1, 1
-	for j := i + 1; j < len(lines) && j-end <= tablePending; j++ {
+	for j := i + 1; j < min(len(lines), i+tableLines) && j-end <= tablePending; j++ {
 		p, l := lines[j-1], lines[j]
 		step := p.Bottom - l.Bottom
 		beside := abs32(step) < 0.3*l.Size && l.Left >= p.Right

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,7 +15,8 @@ type rawPage struct {
 	Unmapped int       `json:"unmapped,omitempty"` // glyphs that no character is known for
 	Failed   string    `json:"failed,omitempty"`   // why the page can't be read
 
-	cells [][]rawLine // what stands apart on each of Lines, once they are joined; nil for a line of one piece
+	dropped int         // characters without a meaning that were taken out of Lines
+	cells   [][]rawLine // what stands apart on each of Lines, once they are joined; nil for a line of one piece
 }
 
 // A rawLine is a run of text on one baseline. Lengths are in points, y grows upwards. Size is the height of
@@ -30,26 +32,43 @@ type rawLine struct {
 	first, last int32 // the numbers of its first and last characters on the page, as the engine counts
 }
 
-// finishPages makes pages of raw ones: their text cleaned, their verdict given. It changes raw.
-func finishPages(raw []*rawPage) []Page {
+// finishPages makes pages of raw ones: their text cleaned, their verdict given. It changes raw. Pages that are not done
+// when ctx ends have failed.
+func finishPages(ctx context.Context, raw []*rawPage) []Page {
 	pages := make([]Page, len(raw))
 	for i, r := range raw {
+		if ctx.Err() != nil {
+			*r = rawPage{Failed: tooLongToLayOut}
+		}
 		pages[i].Number = i + 1
 		r.judge(&pages[i])
 		r.finish()
 	}
 	seen := wordsOf(raw)
 	for i, r := range raw {
-		if v := pages[i].Verdict; v == OK || v == Garbled {
-			pages[i].Text = paragraphs(r.Lines, seen)
+		if v := pages[i].Verdict; v != OK && v != Garbled {
+			continue
 		}
+		if ctx.Err() != nil {
+			*r = rawPage{}
+			pages[i] = Page{Number: i + 1, Verdict: Failed, Reason: tooLongToLayOut}
+			continue
+		}
+		pages[i].Text = paragraphs(r.Lines, seen)
 	}
 	return pages
 }
 
+const tooLongToLayOut = "laying out its text takes too long"
+
 // finish cleans the lines of a page and joins those that are parts of one.
 func (r *rawPage) finish() {
 	for i := range r.Lines {
+		for _, c := range r.Lines[i].Text {
+			if c == utf8.RuneError || meaningless(c) {
+				r.dropped++
+			}
+		}
 		r.Lines[i].Text = cleanPDFLine(r.Lines[i].Text)
 	}
 	r.Lines = slices.DeleteFunc(r.Lines, func(l rawLine) bool { return l.Text == "" })

@@ -55,7 +55,7 @@ type bakeCommand struct {
 
 func (bakeCommand) Help() string {
 	return `A folder with documents or a base.yaml is a base; of any other folder, each folder in it is one.
-A document that can't be read fails the bake, unless skip in base.yaml names it.`
+A document that can't be read fails the bake, unless bad_pages or skip in base.yaml says otherwise.`
 }
 
 func (c *bakeCommand) Run(e *environment) error {
@@ -75,6 +75,7 @@ func (c *bakeCommand) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
+	var env secrets
 	var errs []error
 	var reports []*pipeline.Report
 	for i, folder := range folders {
@@ -84,8 +85,11 @@ func (c *bakeCommand) Run(e *environment) error {
 		}
 		report, err := pipeline.Bake(e, pipeline.BakeOptions{
 			Folder: folder, Shelf: c.Output, Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
-			Version: version, Revision: c.Revision,
+			Version: version, Revision: c.Revision, LookupEnv: env.lookup,
 		})
+		if env.err != nil {
+			return env.err
+		}
 		if err == nil {
 			report.Write(e.out)
 		}

@@ -11,26 +11,38 @@ import (
 
 const dotenvFile = ".env"
 
-// loadDotenv reads the file .env of the current folder, if there is one, into the environment, which wins. An error
-// quotes nothing of the file: it holds passwords.
-func loadDotenv() error {
+// secrets looks up environment variables, and those that are not set in the file .env of the current folder. That file
+// is read when it is needed, and nothing else of it is used: it may be another program's.
+type secrets struct {
+	read   bool
+	values map[string]string
+	err    error // why the file can't be read
+}
+
+// lookup is like [os.LookupEnv].
+func (s *secrets) lookup(name string) (string, bool) {
+	if value, ok := os.LookupEnv(name); ok {
+		return value, true
+	}
+	if !s.read {
+		s.read = true
+		s.values, s.err = readDotenv()
+	}
+	value, ok := s.values[name]
+	return value, ok
+}
+
+// readDotenv reads the file, if there is one. An error quotes nothing of it: it holds passwords.
+func readDotenv() (map[string]string, error) {
 	values, err := godotenv.Read(dotenvFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	path := (*fs.PathError)(nil)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.As(err, &path):
+		return nil, usageError{err}
+	case err != nil:
+		return nil, hinted{usageError{fmt.Errorf("%s: not lines of NAME=value", dotenvFile)}, "a value with blanks, $ or # stands in single quotes"}
 	}
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return usageError{err}
-	}
-	if err != nil {
-		return usageError{fmt.Errorf("%s: not lines of NAME=value", dotenvFile)}
-	}
-	for name, value := range values {
-		if _, ok := os.LookupEnv(name); ok {
-			continue
-		}
-		if err := os.Setenv(name, value); err != nil {
-			return usageError{fmt.Errorf("%s: a name or value can't be one of an environment variable", dotenvFile)}
-		}
-	}
-	return nil
+	return values, nil
 }

@@ -75,9 +75,6 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err != nil {
 		return fail(errOut, hinted{usageError{err}, "larder --help lists the commands, larder COMMAND --help its flags"})
 	}
-	if err := loadDotenv(); err != nil {
-		return fail(errOut, hinted{err, "a value with blanks, $ or # stands in single quotes"})
-	}
 	return fail(errOut, parsed.Run(&environment{ctx, escaper{out}, colourTerminal(out), errOut}))
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,10 +55,15 @@ func (c *parseCommand) Run(e *environment) error {
 		return usageError{err}
 	}
 	var passwords []string
+	var env secrets
 	for _, name := range c.PasswordEnv {
-		password, ok := os.LookupEnv(name)
+		password, ok := env.lookup(name)
+		if env.err != nil {
+			return env.err
+		}
 		if !ok {
-			return usageError{fmt.Errorf("--password-env: the environment variable %s is not set", name)}
+			return hinted{usageError{fmt.Errorf("--password-env: the environment variable %s is not set", name)},
+				"set it, or write " + name + "=… into a file .env in the current folder"}
 		}
 		passwords = append(passwords, password)
 	}
@@ -86,15 +92,15 @@ func (c *parseCommand) Run(e *environment) error {
 
 // parse reads and prints a file. The error says why it was not read in whole.
 func (c *parseCommand) parse(e *environment, name string, o pipeline.ParseOptions) error {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
 	folder, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
+	data, err := readNamed(name)
+	if err != nil {
+		return err
+	}
 	o.Open = func(included string) ([]byte, error) {
 		return pipeline.ReadSource(folder, pipeline.Source{Name: included}, maxIncluded)
 	}
@@ -125,6 +131,27 @@ func (c *parseCommand) parse(e *environment, name string, o pipeline.ParseOption
 		return nil
 	}
 	return fmt.Errorf("%s: %s: %s", name, d.Verdict, d.Reason)
+}
+
+// readNamed reads a file that the command line names, as far as a bake would.
+func readNamed(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, usageError{fmt.Errorf("%s: not a file; name the files to read", name)}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, pipeline.MaxFile+1))
+	if err == nil && len(data) > pipeline.MaxFile {
+		err = fmt.Errorf("%s: larger than the limit of %d bytes; split it", name, pipeline.MaxFile)
+	}
+	return data, err
 }
 
 // printParsed shows what was read, page by page where there are pages.
