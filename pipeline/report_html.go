@@ -203,7 +203,7 @@ func (r *Report) facts() (list []htmlFact) {
 	}
 	add("Documents", "%d", len(r.Documents))
 	if pages > 0 {
-		add("Pages", "%d (%d not read, %d blank)", pages, bad, blank)
+		add("Pages", "%d (%d bad, %d blank)", pages, bad, blank)
 	}
 	if r.Chunks > 0 {
 		add("Chunks", "%d with %d tokens", r.Chunks, r.Tokens)
@@ -241,7 +241,7 @@ func (s Settings) facts() (list []htmlFact) {
 	add("language", strings.Join(s.Languages, ", "))
 	add("pdf_engine", s.PDFEngine)
 	add("bad_pages", s.BadPages)
-	add("password_env", strings.Join(s.PasswordEnv, ", "))
+	add("pdf_password_env", strings.Join(s.PasswordEnv, ", "))
 	add("encoding", s.Encoding)
 	add("serial", s.Serial)
 	add("skip", strings.Join(s.Skip, ", "))
