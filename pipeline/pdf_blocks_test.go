@@ -50,6 +50,24 @@ func TestPDFTables(t *testing.T) {
 }
 
 // A table goes on over the end of a page, where its columns do.
+// A cell of two lines in the first row stands above and below the others.
+func TestPDFTableStackedHead(t *testing.T) {
+	cell := func(text string, left, bottom float32) rawLine {
+		return rawLine{Text: text, Left: left, Right: left + 5*float32(len(text)), Bottom: bottom, Size: 10, Bold: bottom > 690}
+	}
+	p := &rawPage{Lines: []rawLine{
+		cell("Zone", 72, 700), cell("Standard", 172, 700), cell("Room of", 272, 708), cell("choice", 272, 692), cell("Remark", 372, 700),
+	}}
+	for i, zone := range []string{"A", "B", "C", "D"} {
+		y := 675 - 16*float32(i)
+		p.Lines = append(p.Lines, cell(zone, 72, y), cell("2.90", 172, y), cell("57.00", 272, y), cell("by van", 372, y))
+	}
+	d := documentOf(t, nil, p)
+	if got := blocksText(d, TableRow); len(got) != 5 || got[0] != "Zone | Standard | Room of choice | Remark" || d.Blocks[4].Context != got[0] {
+		t.Errorf("rows %q, context %q", got, d.Blocks[len(d.Blocks)-1].Context)
+	}
+}
+
 func TestPDFTableOverPages(t *testing.T) {
 	d := documentOf(t, nil, textPage(sentence1, sentence2, sentence3, "", "Name~Sails~Height", "Hill mill~4~12", "Lake mill~6~9", "Old mill~4~11"),
 		textPage("New mill~4~17", "Far mill~6~19", "Low mill~4~7", "", sentence1, sentence2, sentence3))

@@ -108,7 +108,7 @@ func tableEnd(lines []*pdfLine, i int) int {
 	for j := i + 1; j < min(len(lines), i+tableLines) && j-end <= tablePending; j++ {
 		p, l := lines[j-1], lines[j]
 		step := p.Bottom - l.Bottom
-		beside := abs32(step) < 0.3*l.Size && l.Left >= p.Right
+		beside := l.Left >= p.Right && (abs32(step) < 0.3*l.Size || rows == 1 && l.besideHead(lines[i]))
 		if l.Size <= 0 || l.heading > 0 || !beside && (step < 0.3*l.Size || step > 4*l.Size) || max(p.Size, l.Size) > 1.35*min(p.Size, l.Size) {
 			break
 		}
@@ -176,9 +176,10 @@ func newPDFTable(lines []*pdfLine) *pdfTable {
 		return nil
 	}
 	head := headerLines(lines)
+	stacked := stackedHead(lines)
 	usual := t.rowStep(lines)
 	for i, l := range lines {
-		if i == 0 || i >= head && t.startsRow(lines, i, usual) {
+		if i == 0 || i >= max(head, stacked) && t.startsRow(lines, i, usual) {
 			t.rows = append(t.rows, &pdfRow{table: t, cells: make([][]string, len(t.columns))})
 		}
 		row := t.rows[len(t.rows)-1]
@@ -334,6 +335,25 @@ func headerLines(lines []*pdfLine) int {
 		}
 	}
 	return 0
+}
+
+// besideHead says whether l is beside the first line of a table, which has cells of one line, as part of a cell of two.
+func (l *pdfLine) besideHead(first *pdfLine) bool {
+	return abs32(first.Bottom-l.Bottom) < 1.2*l.Size && sameSize(first.rawLine, l.rawLine)
+}
+
+// stackedHead returns how many lines the first row has if some of its cells have two lines, above and below those of
+// the others; 0 if none has.
+func stackedHead(lines []*pdfLine) int {
+	n, stacked := 1, false
+	for n < len(lines) && n <= tablePending && len(lines[n].cells) < 2 && lines[n].besideHead(lines[0]) {
+		stacked = stacked || abs32(lines[0].Bottom-lines[n].Bottom) > 0.3*lines[n].Size
+		n++
+	}
+	if !stacked {
+		return 0
+	}
+	return n
 }
 
 // rowStep returns the smallest step down to a line that has a first cell and others.
