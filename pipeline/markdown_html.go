@@ -137,7 +137,7 @@ func (r *htmlReader) tag(kind tokenizer.TokenType) {
 	at := r.pieces[r.piece].source + r.offset - r.pieces[r.piece].raw
 	name, more := r.z.TagName()
 	tag := atom.Lookup(name)
-	component := tag == 0
+	component := tag == 0 || len(name) > 1 && 'A' <= r.token[1] && r.token[1] <= 'Z' && 'a' <= r.token[2] && r.token[2] <= 'z'
 	start := kind != tokenizer.EndTagToken
 	switch {
 	case tag == atom.Script || tag == atom.Style:

@@ -150,6 +150,11 @@ func shownText(t *testing.T, page []byte) string {
 			if n.Data == "img" {
 				b.WriteString(attributes["alt"])
 			}
+			for _, a := range n.Attr { // of components
+				if (n.DataAtom == 0 || n.Data == "listing") && isShownAttribute(a.Key) {
+					b.WriteString("\n" + a.Val + "\n")
+				}
+			}
 		}
 		apart := n.Type == html.ElementNode && !inlineTags[n.DataAtom]
 		if apart {
