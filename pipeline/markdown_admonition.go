@@ -76,6 +76,12 @@ func rewriteAdmonitions(text []byte, leftOut map[string]int) *rewriting {
 			cut = bytesOfColumns(line[at:], 4*n)
 		}
 		stripped = append(append(stripped[:0], line[:at]...), line[at+cut:]...)
+		if start < opaque {
+			r.copy(text, start, start+at)
+			r.copy(text, start+at+cut, next)
+			start, paragraph, lines.text = next, false, false
+			continue
+		}
 		part := lines.next(stripped)
 		body := stripped[part.prefix:]
 		keep := func() {
@@ -97,7 +103,7 @@ func rewriteAdmonitions(text []byte, leftOut map[string]int) *rewriting {
 		first := !paragraph
 		paragraph = part.kind == textLineKind
 		switch {
-		case start < opaque, part.kind == fenceLineKind, part.kind == codeLineKind && (lines.fence != 0 || !bytes.HasPrefix(body, []byte("!!! ")) && !bytes.HasPrefix(body, []byte("??? "))):
+		case part.kind == fenceLineKind, part.kind == codeLineKind && (lines.fence != 0 || !bytes.HasPrefix(body, []byte("!!! ")) && !bytes.HasPrefix(body, []byte("??? "))):
 			keep()
 		case part.kind == blankLineKind:
 			exporting = false

@@ -182,7 +182,7 @@ func TestMarkdownDialectLines(t *testing.T) {
 		"> [!WARNING]\n> iota\n\nkappa {{% x %}}lambda{{% /x %}}\n" // 33–36
 	d, _ := parseIncluding(t, "a.md", text, map[string]string{"many.txt": "in one\n\nin two\n\nin three\n"})
 	for part, want := range map[string]int{
-		"Shown caption": 4, "alpha": 8, "in one": 10, "in two": 10, "in three": 10, "beta": 12, "Titled": 14, "gamma": 15,
+		"Shown caption": 6, "alpha": 8, "in one": 10, "in two": 10, "in three": 10, "beta": 12, "Titled": 14, "gamma": 15,
 		"delta": 17, "Advice": 19, "epsilon": 20, `\sum`: 24, "omicron": 27, "theta": 30, "Warning": 33, "iota": 34,
 		"kappa": 36, "lambda": 36,
 	} {

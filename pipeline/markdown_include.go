@@ -101,6 +101,9 @@ func directive(text []byte) (verb, argument string, end int) {
 
 // indented puts the blanks and quote marks before a directive before each further line of what it includes.
 func indented(text string, before []byte) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
 	line := before[bytes.LastIndexByte(before, '\n')+1:]
 	if len(line) == 0 || len(bytes.Trim(line, " \t>")) > 0 {
 		return text

@@ -306,6 +306,11 @@ func (w *inlineRewriter) inlines(at, end int) int {
 			at += w.dollarMath(at, begin, end)
 		case '{':
 			at += w.braces(at, begin, end, heading)
+			if at > end { // a tag over several lines
+				end = w.lineEnd(at)
+				clear(w.next)
+				w.ticks = nil
+			}
 		case '<':
 			at += w.angle(at, end)
 		}
@@ -440,7 +445,7 @@ func (w *inlineRewriter) braces(at, begin, end int, heading bool) int {
 	}
 	switch {
 	case rest[1] == '%' || rest[1] == '{' && (rest[2] == '<' || rest[2] == '%'):
-		t := readTag(rest)
+		t := readTag(w.text[at:])
 		switch {
 		case t.end == 0:
 			return 2
@@ -452,7 +457,12 @@ func (w *inlineRewriter) braces(at, begin, end int, heading bool) int {
 			if shown != "" && at > begin && isWordByte(w.text[at-1]) {
 				shown = " " + shown
 			}
-			w.replace(at, at+t.end, shown)
+			after := ""
+			if shown != "" && at == begin && len(bytes.TrimSpace(w.text[at+t.end:w.lineEnd(at+t.end)])) == 0 {
+				after = "\n" // it is a paragraph
+			}
+			w.replace(at, at+t.end)
+			w.out.insert(at+t.shownAt, shown, after)
 			if open, to := w.tags.pair(w.text, at); to > 0 && to < end && holdsCode(open.name) {
 				w.codeSpan(at+t.end, to)
 				closing := readTag(w.text[to:end])

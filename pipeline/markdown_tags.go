@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -26,6 +25,7 @@ type templateTag struct {
 	literal bool   // {{</* name */>}}, which shows {{< name >}}
 	words   string // the first argument, if it has no name
 	shown   string // of its arguments, what readers see
+	shownAt int    // where that starts
 	end     int    // its length
 }
 
@@ -112,7 +112,9 @@ func readTag(text []byte) (t templateTag) {
 			continue
 		}
 		if slices.Contains(shownArguments, strings.ToLower(key)) && quoted || key == "" && quoted && isShownText(word) {
-			shown = append(shown, word)
+			if shown = append(shown, word); len(shown) == 1 {
+				t.shownAt = at - size
+			}
 		}
 	}
 }
@@ -178,42 +180,57 @@ func holdsCode(name string) bool {
 // holdsNothing says whether what stands between two tags of a name is not shown.
 func holdsNothing(name string) bool { return name == "comment" }
 
-// tagEnds are where the tags that end code and comments stand in a text, by name.
-type tagEnds map[string][]int
+// tagEnds are where the tags that begin and end code and comments stand in a text, by name.
+type tagEnds map[string]*tagPlaces
+
+type tagPlaces struct{ opening, closing []int }
 
 func closingTags(text []byte) tagEnds {
 	c := tagEnds{}
-	for at := 0; ; {
+	for at := 0; ; at++ {
 		i := bytes.IndexByte(text[at:], '{')
 		if i < 0 {
 			return c
 		}
 		at += i
 		rest := text[at:]
-		if len(rest) > 3 && (rest[1] == '%' || rest[1] == '{' && (rest[2] == '<' || rest[2] == '%')) {
-			head := rest[:min(len(rest), 40)]
-			if bytes.Contains(head, []byte("/")) || bytes.Contains(head, []byte("end")) {
-				if t := readTag(rest); t.closing && (holdsCode(t.name) || holdsNothing(t.name)) {
-					c[t.name] = append(c[t.name], at)
-				}
-			}
+		if len(rest) < 4 || rest[1] != '%' && (rest[1] != '{' || rest[2] != '<' && rest[2] != '%') {
+			continue
 		}
-		at++
+		t := readTag(rest)
+		if t.end == 0 || t.literal || t.alone || !holdsCode(t.name) && !holdsNothing(t.name) {
+			continue
+		}
+		places := c[t.name]
+		if places == nil {
+			places = &tagPlaces{}
+			c[t.name] = places
+		}
+		if t.closing {
+			places.closing = append(places.closing, at)
+		} else {
+			places.opening = append(places.opening, at)
+		}
 	}
 }
 
-// pair returns the tag at an offset if it begins code or a comment, and where the one that ends it starts.
+// pair returns the tag at an offset, and where the one that ends it starts if it begins code or a comment. One that
+// another of its name follows first has no end.
 func (c tagEnds) pair(text []byte, at int) (open templateTag, end int) {
 	open = readTag(text[at:])
-	if open.end == 0 || open.closing || open.alone || open.literal {
+	places := c[open.name]
+	if open.end == 0 || open.closing || open.literal || open.alone || places == nil {
 		return open, 0
 	}
-	positions := c[open.name]
-	i := sort.SearchInts(positions, at+open.end)
-	if i == len(positions) {
+	behind := at + open.end
+	i, _ := slices.BinarySearch(places.closing, behind)
+	if i == len(places.closing) {
 		return open, 0
 	}
-	return open, positions[i]
+	if j, _ := slices.BinarySearch(places.opening, behind); j < len(places.opening) && places.opening[j] < places.closing[i] {
+		return open, 0
+	}
+	return open, places.closing[i]
 }
 
 // pairAt returns the offset behind the tag that ends the code or comment which begins at an offset; 0 if none does.
