@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"go.abhg.dev/goldmark/frontmatter"
-	bcp47 "golang.org/x/text/language"
+	"golang.org/x/text/language"
 	"gopkg.in/yaml.v3"
 )
 
@@ -25,20 +26,23 @@ type frontField struct {
 	kind string // as a message names it: text, a number, true or false, a date, a list, a table
 	text string // of anything but a list or a table; a date as YYYY-MM-DD or as RFC 3339
 	list []frontField
+	name string // of a table: its text named name
 }
 
 // frontKeys are the keys that mean something here. Others are other tools' and are passed over, but for slips of
 // draft, which would publish what is not to be published.
-var frontKeys = []string{"title", "content_type", "topics", "tags", "unit_id", "date", "draft", "author", "authors", "language", "lang"}
+var frontKeys = []string{"title", "author", "authors", "language", "lang", "content_type", "topics", "tags", "unit_id", "date", "draft"}
 
 // cutFrontMatter finds front matter: it starts with the text's first line, which holds three or more
 // times '-' (YAML) or '+' (TOML) and nothing else but blanks behind them, and ends before the next
 // such line of the same length. Without such a line there is none, and the first line is a rule or a
-// paragraph of Markdown.
+// paragraph of Markdown. An object of JSON with which the text starts is front matter as well.
 func cutFrontMatter(text []byte) (format frontmatter.Format, raw []byte, body int, ok bool) {
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	fence := bytes.TrimRight(first, " \t")
 	switch {
+	case len(fence) > 0 && fence[0] == '{':
+		return cutJSON(text)
 	case len(fence) < 3:
 		return
 	case len(bytes.Trim(fence, "-")) == 0:
@@ -59,6 +63,29 @@ func cutFrontMatter(text []byte) (format frontmatter.Format, raw []byte, body in
 	return
 }
 
+// jsonFormat is front matter that is an object of JSON, braces included.
+var jsonFormat = frontmatter.Format{Name: "JSON", Unmarshal: json.Unmarshal}
+
+// cutJSON finds an object of JSON that has a key and is followed by nothing else in its line: a paragraph that starts
+// with a brace is hardly ever one.
+func cutJSON(text []byte) (format frontmatter.Format, raw []byte, body int, ok bool) {
+	inner := bytes.TrimLeft(text[1:], " \t\n")
+	if len(inner) == 0 || inner[0] != '"' {
+		return
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text[:min(len(text), maxFrontMatter)]))
+	var object json.RawMessage
+	if decoder.Decode(&object) != nil {
+		return
+	}
+	end := int(decoder.InputOffset())
+	line, _, _ := bytes.Cut(text[end:], []byte("\n"))
+	if len(bytes.TrimRight(line, " \t")) > 0 {
+		return
+	}
+	return jsonFormat, object, min(end+len(line)+1, len(text)), true
+}
+
 // parseFrontMatter reads the front matter of a Markdown file and returns where the rest starts.
 // problem names keys and lines if it can't be understood.
 func parseFrontMatter(text []byte) (meta Meta, body int, problem string) {
@@ -71,9 +98,12 @@ func parseFrontMatter(text []byte) (meta Meta, body int, problem string) {
 	}
 	var fields map[string]frontField
 	var problems []string
-	if format.Name == frontmatter.TOML.Name {
+	switch format.Name {
+	case frontmatter.TOML.Name:
 		fields, problems = tomlFields(format, raw)
-	} else {
+	case jsonFormat.Name:
+		fields, problems = jsonFields(raw)
+	default:
 		fields, problems = yamlFields(format, raw)
 	}
 	meta, wrong := metaOf(fields)
@@ -151,13 +181,18 @@ func yamlField(n *yaml.Node) frontField {
 				item = item.Alias
 			}
 			entry := frontField{kind: "a list", text: item.Value}
-			if item.Kind == yaml.ScalarNode {
+			if item.Kind == yaml.ScalarNode || item.Kind == yaml.MappingNode {
 				entry = yamlField(item)
 			}
 			f.list = append(f.list, entry)
 		}
 	case n.Kind != yaml.ScalarNode:
 		f.kind = "a table"
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if v := n.Content[i+1]; n.Content[i].Value == "name" && v.Kind == yaml.ScalarNode {
+				f.name = v.Value
+			}
+		}
 	case n.Tag == "!!null":
 	case n.Tag == "!!str":
 		f.kind = "text"
@@ -228,10 +263,40 @@ func tomlField(value any) frontField {
 			f.list = append(f.list, entry)
 		}
 		return f
+	case []map[string]any: // tables of TOML
+		f := frontField{kind: "a list"}
+		for _, item := range v {
+			f.list = append(f.list, tomlField(item))
+		}
+		return f
+	case map[string]any:
+		name, _ := v["name"].(string)
+		return frontField{kind: "a table", name: name}
 	case int64, float64:
 		return frontField{kind: "a number"}
+	case nil:
+		return frontField{}
 	}
 	return frontField{kind: "a table"}
+}
+
+// jsonFields returns the values of the known keys of an object.
+func jsonFields(raw []byte) (map[string]frontField, []string) {
+	values := map[string]any{}
+	if err := json.Unmarshal(raw, &values); err != nil {
+		return nil, []string{"not valid JSON"}
+	}
+	fields := map[string]frontField{}
+	for key, value := range values {
+		if slices.Contains(frontKeys, key) || slipOfDraft(key) {
+			field := tomlField(value)
+			if at := regexp.MustCompile(`"` + regexp.QuoteMeta(key) + `"\s*:`).FindIndex(raw); at != nil {
+				field.line = 1 + bytes.Count(raw[:at[0]], []byte("\n"))
+			}
+			fields[key] = field
+		}
+	}
+	return fields, nil
 }
 
 // tomlKeyLine returns the file's line of a top-level key, which the decoder does not tell, or 0.
@@ -268,6 +333,10 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 		switch key {
 		case "title":
 			m.Title = line(key)
+		case "author", "authors":
+			m.Author = cmp.Or(m.Author, authorOf(f))
+		case "language", "lang":
+			m.Language = cmp.Or(m.Language, languageOf(f.text))
 		case "unit_id":
 			m.UnitID = line(key)
 		case "content_type":
@@ -291,15 +360,6 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 				wrong(key, "is %s; it must be true or false", f.kind)
 			}
 			m.Draft = f.text == "true"
-		case "author", "authors":
-			// Tools write records here, too, which say nothing that can be relied on.
-			if names, ok := namesOf(f); ok && m.Author == "" {
-				m.Author = names
-			}
-		case "language", "lang":
-			if m.Language == "" && f.kind == "text" {
-				m.Language = languageOf(f.text)
-			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
@@ -312,39 +372,35 @@ func metaOf(fields map[string]frontField) (m Meta, problems []string) {
 	return m, problems
 }
 
-// slipOfDraft tells whether a key was most likely meant to be draft.
-func slipOfDraft(key string) bool {
-	return key != "draft" && len(key) <= len("drafts") && editDistance(strings.ToLower(key), "draft") <= 1
-}
-
-// namesOf returns a name, or those of a list with commas between them.
-func namesOf(f frontField) (names string, ok bool) {
-	switch f.kind {
-	case "text":
-		return cleanLine(f.text), true
-	case "a list":
-		var all []string
-		for _, item := range f.list {
-			if item.kind != "text" {
-				return "", false
-			}
-			if name := cleanLine(item.text); name != "" {
-				all = append(all, name)
-			}
+// authorOf returns the names of authors, with commas between them. Tools write a name, a list of names, or tables with
+// a name; of anything else there is none.
+func authorOf(f frontField) string {
+	var names []string
+	for _, f := range append([]frontField{f}, f.list...) {
+		name := cmp.Or(f.name, f.text)
+		if f.kind != "text" && f.kind != "a table" {
+			continue
 		}
-		return strings.Join(all, ", "), true
+		if name = cleanLine(name); name != "" {
+			names = append(names, name)
+		}
 	}
-	return "", false
+	return strings.Join(names, ", ")
 }
 
-// languageOf returns a tag of BCP 47 as it is written there, "" if it is none: the key may name anything else, such
-// as the language of a program.
+// languageOf returns a language as BCP 47 writes it, such as en or pt-BR for pt_br. Tools write other things under
+// such keys, such as English or python: of what is no tag of a language there is none.
 func languageOf(text string) string {
-	tag, err := bcp47.Parse(strings.TrimSpace(text))
-	if err != nil || tag == bcp47.Und {
+	tag, err := language.Parse(strings.TrimSpace(text))
+	if err != nil || tag == language.Und {
 		return ""
 	}
 	return tag.String()
+}
+
+// slipOfDraft tells whether a key was most likely meant to be draft.
+func slipOfDraft(key string) bool {
+	return key != "draft" && len(key) <= len("drafts") && editDistance(strings.ToLower(key), "draft") <= 1
 }
 
 // topicsOf returns the topics of a list, or of a text with commas between them.
