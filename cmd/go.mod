@@ -4,7 +4,9 @@ go 1.26.0
 
 require (
 	example.com/larder v0.0.0
+	example.com/larder/knowledge v0.0.0
 	example.com/larder/pipeline v0.0.0
+	example.com/larder/serve v0.0.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/joho/godotenv v1.5.1
 	github.com/rogpeppe/go-internal v1.16.0
@@ -71,7 +73,9 @@ require (
 
 replace (
 	example.com/larder => ../
+	example.com/larder/knowledge => ../knowledge
 	example.com/larder/pipeline => ../pipeline
+	example.com/larder/serve => ../serve
 )
 
 tool (

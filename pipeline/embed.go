@@ -11,6 +11,7 @@ import (
 	"example.com/larder/models"
 	"example.com/larder/models/minilm"
 	"example.com/larder/models/wordpiece"
+	"example.com/larder/reader"
 )
 
 // embed makes the vectors of all passages.
@@ -46,6 +47,16 @@ type Embedder interface {
 	Versions() map[string]string
 	Close() error
 }
+
+// A QueryEmbedder is an [Embedder] that makes the vectors of queries too, since the models here can't: a service, or a
+// function of the user's own. Its Identity is what the artifact remembers; a reader asks for an embedder with that
+// identity, and gives it queries through [reader.QueryEncoder].
+type QueryEmbedder interface {
+	Embedder
+	EmbedQuery(ctx context.Context, query string) ([]float32, error)
+}
+
+var _ reader.QueryEncoder = QueryEmbedder(nil)
 
 // The embedders that base.yaml can name.
 const (

@@ -9,6 +9,7 @@
 package reader
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +28,17 @@ import (
 type Options struct {
 	// Logger gets one line a lookup: counts and milliseconds, never a query or a passage. Nil logs nothing.
 	Logger *slog.Logger
+	// QueryEncoder makes the vectors of queries for an artifact whose own were made by a service, or by a function of the
+	// user's own. Artifacts of the models in models.lock need none.
+	QueryEncoder QueryEncoder
+}
+
+// A QueryEncoder turns queries into vectors. It is safe for concurrent use.
+type QueryEncoder interface {
+	// Identity names all that decides a vector but the query. It must be the one that the artifact remembers.
+	Identity() string
+	// EmbedQuery returns a vector of any length above 0. It stops when ctx ends.
+	EmbedQuery(ctx context.Context, query string) ([]float32, error)
 }
 
 // A Base is an open knowledge base. It is safe for concurrent use.

@@ -1,0 +1,86 @@
+// Package tools is the one table of what an agent can call. Each [Tool] has a name, a description in English and
+// Russian, schemas, and a function; the MCP server, the command line and function calling all read it from here, so
+// that adding a tool is adding one entry.
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A Tool is an entry of the table.
+type Tool struct {
+	Name        string
+	Description Text
+	Input       *jsonschema.Schema // of the arguments: an object that allows no further properties
+	Output      *jsonschema.Schema // of the result: an object
+
+	run func(ctx context.Context, arguments json.RawMessage) (any, error)
+}
+
+// A Text is written in both languages.
+type Text struct{ EN, RU string }
+
+// ErrArguments says that a call's arguments are not what the tool's schema asks for. Its text is for the model that
+// made the call.
+var ErrArguments = errors.New("invalid arguments")
+
+// Define makes a tool of a function. The schemas come from In and Out: JSON names, with what the tag `jsonschema` says
+// as the description of a parameter; parameters with omitempty are optional. adjust, if it is not nil, sets what tags
+// can't say: defaults, limits.
+func Define[In, Out any](name string, description Text, run func(ctx context.Context, in In) (Out, error), adjust func(in *jsonschema.Schema)) Tool {
+	input, err := jsonschema.For[In](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err)) // In is no struct that JSON could fill: a mistake in this program
+	}
+	output, err := jsonschema.For[Out](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	if adjust != nil {
+		adjust(input)
+	}
+	resolved, err := input.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		panic(fmt.Sprintf("tool %s: %v", name, err))
+	}
+	return Tool{name, description, input, output, func(ctx context.Context, arguments json.RawMessage) (any, error) {
+		in, err := parse[In](resolved, arguments)
+		if err != nil {
+			return nil, fmt.Errorf("%w of %s: %w", ErrArguments, name, err)
+		}
+		return run(ctx, in)
+	}}
+}
+
+// parse checks arguments against the schema, fills in its defaults, and reads them. No arguments are an empty object.
+func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in In, err error) {
+	if len(bytes.TrimSpace(arguments)) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	values := map[string]any{}
+	if err := json.Unmarshal(arguments, &values); err != nil {
+		return in, errors.New("not a JSON object")
+	}
+	if err := schema.ApplyDefaults(&values); err != nil {
+		return in, err
+	}
+	if err := schema.Validate(values); err != nil {
+		return in, err
+	}
+	if arguments, err = json.Marshal(values); err != nil {
+		return in, err
+	}
+	return in, json.Unmarshal(arguments, &in)
+}
+
+// Call runs the tool with arguments in JSON. The result is what Output describes. An error that is [ErrArguments] is
+// the caller's.
+func (t Tool) Call(ctx context.Context, arguments json.RawMessage) (any, error) {
+	return t.run(ctx, arguments)
+}
