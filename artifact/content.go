@@ -17,6 +17,7 @@ type Content struct {
 	Tokenizer string // SHA-256 of tokenizer.json
 	Model     *Model // nil in keyword mode
 	Boosts    map[string]float64
+	Tool      *Tool      // nil if the base declares none
 	Documents []Document // in ascending order of paths
 	Terms     []Term     // in ascending order
 	Vectors   []float32  // one row of Model.Dimensions for each chunk, in order; nil in keyword mode
@@ -124,7 +125,7 @@ func Encode(c *Content, bitmap BitmapWriter) (*Files, error) {
 func encodeManifest(c *Content, sections map[string][]byte, documents int) (*Files, error) {
 	m := &Manifest{
 		Format: Format, Features: []string{}, Builder: Builder, Serial: c.Serial, Base: c.Base, Settings: c.Settings,
-		Analyzer: c.Analyzer, Tokenizer: c.Tokenizer, Model: c.Model, Boosts: c.Boosts,
+		Analyzer: c.Analyzer, Tokenizer: c.Tokenizer, Model: c.Model, Boosts: c.Boosts, Tool: c.Tool,
 		Counts: Counts{documents, c.chunks(), len(c.Terms)},
 	}
 	files := map[string][]byte{}

@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"example.com/larder/internal/strictjson"
 )
@@ -24,6 +26,7 @@ type Manifest struct {
 	Tokenizer string             `json:"tokenizer"`
 	Model     *Model             `json:"model,omitempty"`
 	Boosts    map[string]float64 `json:"boosts"`
+	Tool      *Tool              `json:"tool,omitempty"`
 	Counts    Counts             `json:"counts"`
 	Sections  []Section          `json:"sections"`
 }
@@ -62,10 +65,12 @@ type Analyzer struct {
 	Languages []string `json:"languages"`
 }
 
-// A Model says what made the vectors, and which encoder answers queries with it.
+// A Model says what made the vectors: a model with an encoder, which answers queries with it, or an embedder that only
+// its identity names, such as a service. Of the latter only name, embedder and dimensions are known.
 type Model struct {
 	Name          string `json:"name"`
-	Source        string `json:"source"` // SHA-256 of the ONNX file
+	Embedder      string `json:"embedder,omitempty"` // identity of an embedder outside; "" for a model with an encoder
+	Source        string `json:"source"`             // SHA-256 of the ONNX file
 	Dimensions    int    `json:"dimensions"`
 	MaxTokens     int    `json:"max_tokens"`
 	Pooling       string `json:"pooling"`
@@ -73,6 +78,41 @@ type Model struct {
 	PassagePrefix string `json:"passage_prefix"`
 	Encoder       string `json:"encoder"` // digest of the encoder's card
 }
+
+// A Tool is the name and the description, one of which may be empty, that a base gives to its lookup.
+type Tool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// MaxToolDescription is the largest length of a tool's description in characters.
+const MaxToolDescription = 4000
+
+var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+// CheckToolName returns an error if name can't name a tool: models' interfaces for function calling take these alone.
+func CheckToolName(name string) error {
+	if !toolName.MatchString(name) {
+		return fmt.Errorf("%.80q can't name a tool: a letter, then up to 63 of letters, digits, _ and -", name)
+	}
+	return nil
+}
+
+// Check returns an error if the tool's name or description is not of the allowed kind.
+func (t Tool) Check() error {
+	switch {
+	case t.Name == "" && t.Description == "":
+		return errors.New("a tool without name and description")
+	case t.Name != "" && CheckToolName(t.Name) != nil:
+		return CheckToolName(t.Name)
+	case !utf8.ValidString(t.Description) || utf8.RuneCountInString(t.Description) > MaxToolDescription:
+		return fmt.Errorf("a tool's description is not UTF-8 or has more than %d characters", MaxToolDescription)
+	}
+	return nil
+}
+
+// External tells whether the vectors are of an embedder that is not among the encoders here.
+func (m *Model) External() bool { return m != nil && m.Embedder != "" }
 
 // Counts repeat what the sections hold.
 type Counts struct {
@@ -90,6 +130,9 @@ type Section struct {
 
 // MaxSection is the largest size of a section in bytes (M4).
 const MaxSection = 1 << 40
+
+// maxIdentity bounds an embedder's identity in bytes.
+const maxIdentity = 1 << 10
 
 const manifestFile = "manifest.json"
 
@@ -172,6 +215,11 @@ func (m *Manifest) check() error {
 			return bad("boost of %q: %v is not above 0 and at most 10", name, factor)
 		}
 	}
+	if m.Tool != nil {
+		if err := m.Tool.Check(); err != nil {
+			return bad("%v", err)
+		}
+	}
 	if err := m.checkModel(); err != nil {
 		return err
 	}
@@ -181,6 +229,15 @@ func (m *Manifest) check() error {
 func (m *Manifest) checkModel() error {
 	mo := m.Model
 	if mo == nil {
+		return nil
+	}
+	if mo.External() {
+		if outside := (Model{Name: mo.Name, Embedder: mo.Embedder, Dimensions: mo.Dimensions}); *mo != outside {
+			return corrupt(manifestFile, "M2", "model with both an embedder outside and an encoder")
+		}
+		if mo.Name == "" || len(mo.Embedder) > maxIdentity || mo.Dimensions < 1 || mo.Dimensions > maxDimensions {
+			return corrupt(manifestFile, "M2", "model without a name, of %d dimensions, or with an identity of %d bytes", mo.Dimensions, len(mo.Embedder))
+		}
 		return nil
 	}
 	switch {

@@ -221,7 +221,7 @@ func checkShelf(t *testing.T, shelf string) {
 				if v.Name() == "latest" {
 					folder = filepath.Dir(folder)
 				}
-				base, err := reader.Verify(folder)
+				base, err := reader.Verify(folder, reader.Options{})
 				if err != nil {
 					t.Errorf("%s: %v", folder, err)
 					continue
@@ -593,7 +593,7 @@ func TestBakeBundle(t *testing.T) {
 	if err := os.CopyFS(alone, os.DirFS(r.Artifact)); err != nil {
 		t.Fatal(err)
 	}
-	base, err := reader.Verify(alone)
+	base, err := reader.Verify(alone, reader.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

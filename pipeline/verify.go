@@ -11,7 +11,7 @@ import (
 
 // verify reads the artifact back as a runtime would, and checks all that can be checked.
 func (b *bake) verify(context.Context) error {
-	base, err := reader.Verify(b.folder)
+	base, err := reader.Verify(b.folder, reader.Options{})
 	if err != nil {
 		return fmt.Errorf("what was written can't be read: %w; move %s away and bake again", err, b.folder)
 	}

@@ -105,7 +105,7 @@ func (f *flips) refused(t *testing.T, dir string, n int) {
 			if err := overwrite(file, at, data[at]); err != nil {
 				t.Error(err)
 			}
-			if _, err := Verify(base); err == nil {
+			if _, err := Verify(base, Options{}); err == nil {
 				t.Errorf("%s: bit %d of byte %d flipped, and verified", name, bit, at)
 			}
 			if err := overwrite(file, at, data[at]^1<<bit); err != nil {
@@ -113,7 +113,7 @@ func (f *flips) refused(t *testing.T, dir string, n int) {
 			}
 		})
 	}
-	if _, err := Verify(base); err != nil {
+	if _, err := Verify(base, Options{}); err != nil {
 		t.Errorf("whole again, yet: %v", err)
 	}
 }

@@ -83,6 +83,8 @@ func reason(err error) string {
 		return "deadline exceeded"
 	case errors.Is(err, artifact.ErrCorrupt):
 		return "artifact corrupt"
+	case errors.Is(err, ErrNoQueryEncoder):
+		return "no embedder of queries"
 	}
 	return "search failed"
 }

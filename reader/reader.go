@@ -9,7 +9,6 @@
 package reader
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,20 +30,15 @@ type Options struct {
 	// QueryEncoder makes the vectors of queries for an artifact whose own were made by a service, or by a function of the
 	// user's own. Artifacts of the models in models.lock need none.
 	QueryEncoder QueryEncoder
-}
 
-// A QueryEncoder turns queries into vectors. It is safe for concurrent use.
-type QueryEncoder interface {
-	// Identity names all that decides a vector but the query. It must be the one that the artifact remembers.
-	Identity() string
-	// EmbedQuery returns a vector of any length above 0. It stops when ctx ends.
-	EmbedQuery(ctx context.Context, query string) ([]float32, error)
+	keywordAlone bool // is enough for a base whose QueryEncoder is not there
 }
 
 // A Base is an open knowledge base. It is safe for concurrent use.
 type Base struct {
 	artifact *artifact.Artifact
-	encoder  *models.Encoder // nil in keyword mode
+	encoder  *models.Encoder // nil in keyword mode, and if the vectors are of an embedder outside
+	outside  QueryEncoder    // likewise the other way round
 	analyzer *analyze.Analyzer
 	log      *slog.Logger
 	scratch  sync.Pool // of *scratch
@@ -116,6 +110,15 @@ func open(fsys fs.FS, folder, digest string, places []place, load loadEncoder, o
 		b.log = slog.New(slog.DiscardHandler)
 	}
 	b.scratch.New = func() any { return newScratch(a) }
+	if a.Manifest.Model.External() {
+		if o.QueryEncoder == nil && o.keywordAlone {
+			return b, nil
+		}
+		if err := b.useOutside(o.QueryEncoder); err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
 	if a.Manifest.Model != nil {
 		if b.encoder, err = findEncoder(fsys, folder, places, load, a.Manifest); err != nil {
 			return nil, err
@@ -191,7 +194,7 @@ func (b *Base) Manifest() *artifact.Manifest { return b.artifact.Manifest }
 // Artifact gives access to documents, chunks and terms.
 func (b *Base) Artifact() *artifact.Artifact { return b.artifact }
 
-// Encoder returns the encoder of queries, nil in keyword mode.
+// Encoder returns the encoder of queries, nil in keyword mode and with a [QueryEncoder].
 func (b *Base) Encoder() *models.Encoder { return b.encoder }
 
 // Close lets go of what the base holds. No method may be called after it.

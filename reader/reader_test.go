@@ -114,7 +114,7 @@ func TestOpenDir(t *testing.T) {
 		folder = filepath.Join(dir, filepath.FromSlash(folder))
 		for name, open := range map[string]func() (*Base, error){
 			"OpenDir": func() (*Base, error) { return OpenDir(folder, Options{}) },
-			"Verify":  func() (*Base, error) { return Verify(folder) },
+			"Verify":  func() (*Base, error) { return Verify(folder, Options{}) },
 		} {
 			b, err := open()
 			if err != nil {
@@ -374,7 +374,7 @@ func TestVerify(t *testing.T) {
 		if _, err := OpenDir(dir, Options{}); err != nil {
 			t.Errorf("%s: opening says %v", name, err)
 		}
-		if _, err := Verify(dir); !errors.Is(err, artifact.ErrCorrupt) || !strings.Contains(err.Error(), name) {
+		if _, err := Verify(dir, Options{}); !errors.Is(err, artifact.ErrCorrupt) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -324,7 +324,12 @@ func stopped(ctx context.Context, i int) error {
 
 // encode makes the query's vector and says whether the text was cut.
 func (b *Base) encode(ctx context.Context, s *scratch, text string) (cut bool, err error) {
-	if cut, err = b.encoder.EncodeQueryContext(ctx, s.vector, text); err != nil {
+	if b.artifact.Manifest.Model.External() {
+		cut, err = b.encodeOutside(ctx, s.vector, text)
+	} else {
+		cut, err = b.encoder.EncodeQueryContext(ctx, s.vector, text)
+	}
+	if err != nil {
 		return cut, err
 	}
 	b.quantize(s)

@@ -1,5 +1,7 @@
 package reader
 
+import "cmp"
+
 // A Tool describes a lookup to a language model, in the shape that the Model Context Protocol gives to tools.
 type Tool struct {
 	Name        string `json:"name"`
@@ -24,9 +26,19 @@ type Property struct {
 // WeakResultsNote ends every tool's description.
 const WeakResultsNote = "The results may not answer the question. They are ordered best first, and each carries a relevance score where a higher number means a closer match. If nothing returned actually answers what was asked, say you do not have that information rather than offering the closest result."
 
-// Tool describes the base's lookup. The name defaults to look_up. The description says when to look up; the note on
-// weak results is added to it, after an empty line, and stands alone if there is none.
+// Tool describes the base's lookup. What is empty is taken from the tool that the base declares. The name defaults to
+// look_up. The description says when to look up; the note on weak results is added to it, after an empty line, and
+// stands alone if there is none.
 func (b *Base) Tool(name, description string) Tool {
+	if b != nil && b.artifact != nil && b.artifact.Manifest.Tool != nil {
+		declared := b.artifact.Manifest.Tool
+		name, description = cmp.Or(name, declared.Name), cmp.Or(description, declared.Description)
+	}
+	return NewTool(name, description)
+}
+
+// NewTool describes a lookup as [Base.Tool] does, without a base.
+func NewTool(name, description string) Tool {
 	if name == "" {
 		name = "look_up"
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -43,8 +44,16 @@ func (c *showCommand) Run(e *environment) error {
 		m.Settings.ChunkOverlap, m.Settings.TopK, m.Settings.MinScore)
 	row("terms by", "%s, languages %s", m.Analyzer.ID, strings.Join(m.Analyzer.Languages, " "))
 	if mo := m.Model; mo != nil {
-		row("model", "%s, %d dimensions, %d tokens, %s pooling", mo.Name, mo.Dimensions, mo.MaxTokens, mo.Pooling)
-		row("encoder", "%s", mo.Encoder)
+		if mo.External() {
+			row("model", "%s, %d dimensions", mo.Name, mo.Dimensions)
+			row("embedder", "%s", mo.Embedder)
+		} else {
+			row("model", "%s, %d dimensions, %d tokens, %s pooling", mo.Name, mo.Dimensions, mo.MaxTokens, mo.Pooling)
+			row("encoder", "%s", mo.Encoder)
+		}
+	}
+	if m.Tool != nil {
+		row("tool", "%s", cmp.Or(m.Tool.Name, "look_up"))
 	}
 	row("counts", "%d documents, %d chunks, %d terms", m.Counts.Documents, m.Counts.Chunks, m.Counts.Terms)
 	for i, s := range m.Sections {
@@ -118,7 +127,7 @@ type verifyCommand struct {
 }
 
 func (c *verifyCommand) Run(e *environment) error {
-	b, err := reader.Verify(c.Artifact)
+	b, err := reader.Verify(c.Artifact, reader.Options{})
 	if err != nil {
 		return shelfHint(c.Artifact, err)
 	}
@@ -130,7 +139,9 @@ func (c *verifyCommand) Run(e *environment) error {
 	}
 	fmt.Fprintf(e.out, "ok: %s %s, %d documents, %d chunks, %d bytes in %d sections", m.Base, b.Artifact().Digest[:12],
 		m.Counts.Documents, m.Counts.Chunks, size, len(m.Sections))
-	if n := len(b.Artifact().Probes()); n > 0 {
+	if m.Model.External() {
+		fmt.Fprintf(e.out, ", not compared with the embedder of queries, %s", m.Model.Embedder)
+	} else if n := len(b.Artifact().Probes()); n > 0 {
 		fmt.Fprintf(e.out, ", encoder agrees on %d texts", n)
 	}
 	fmt.Fprintln(e.out)

@@ -116,6 +116,9 @@ func (s Shelf) Add(b Base) error {
 			return err
 		}
 	}
+	if files.Manifest.Model.External() {
+		encoder = nil
+	}
 	for name, data := range encoder {
 		s.MapFS["models/"+artifact.FolderName(files.Manifest.Model.Encoder)+"/"+name] = &fstest.MapFile{Data: data, Mode: 0o444}
 	}
