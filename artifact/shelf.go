@@ -63,6 +63,21 @@ func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (
 	return folder, existed, err
 }
 
+// Shelve puts the files into a shelf in memory, by path, as Save puts them on a disk: the artifact below base, where a
+// file latest names it, and the encoder's files, if any, inside.
+func (f *Files) Shelve(shelf map[string][]byte, base string, provenance []byte, encoder map[string][]byte) {
+	folder := path.Join(base, FolderName(f.Digest))
+	for _, files := range []map[string][]byte{encoder, f.ByName, {
+		provenanceFile: provenance,
+		sealFile:       seal(f.Digest, Digest(provenance)),
+	}} {
+		for name, data := range files {
+			shelf[path.Join(folder, name)] = data
+		}
+	}
+	shelf[path.Join(base, latestFile)] = []byte(f.Digest + "\n")
+}
+
 // existing reports whether folder is this artifact already. It is an error if it is something else.
 func (f *Files) existing(folder string) (bool, error) {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,6 +17,7 @@ import (
 type BakeOptions struct {
 	Folder   string    // the base's folder
 	Shelf    string    // the artifact goes to <Shelf>/<base>/<version>, its encoder to <Shelf>/models
+	Index    string    // in place of Shelf: the artifact goes to <Index>/<version>, with its encoder unless Index is on a shelf that has it
 	Embedder string    // onnx or native, whatever base.yaml says; "" for what it says
 	Mode     string    // likewise
 	Bundle   bool      // put the encoder into the artifact's folder, so that it is complete alone
@@ -26,6 +28,15 @@ type BakeOptions struct {
 
 	// LookupEnv returns environment variables with passwords, those that base.yaml names; nil means [os.LookupEnv].
 	LookupEnv func(name string) (string, bool)
+
+	// UseIndexDir lets base.yaml's index_dir, if it has one, say what Index is.
+	UseIndexDir bool
+
+	// Configure, if not nil, changes what base.yaml says, before it is checked.
+	Configure func(*Settings) error
+
+	// OpenEmbedder opens an embedder that is not one of the models here, for settings whose Outside is true.
+	OpenEmbedder func(context.Context, Settings) (QueryEmbedder, error)
 
 	// Documents, if there are any, are baked in place of a folder's files, with default settings, as a base called Name.
 	Documents []CorpusDocument
@@ -41,13 +52,38 @@ type CorpusDocument struct {
 // Bake turns a folder of documents into an artifact on a shelf and makes it the latest version of its base. The
 // report is there even if the bake fails because of documents, and says which; nothing is written then.
 func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
-	b := &bake{BakeOptions: o, report: &Report{Folder: o.Folder, Version: o.Version, Revision: o.Revision, start: time.Now()}}
+	b := newBake(o)
 	defer b.close()
-	defer b.addDetails()
-	for _, stage := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
+	return b.report, b.run(ctx, append(b.stages(), []stage{
+		{"write", b.write},
+		{"verify", b.verify},
+		{"publish", b.publish},
+	}...))
+}
+
+// BakeInMemory does what Bake does, but for writing: the shelf with the artifact and its encoder is in memory.
+func BakeInMemory(ctx context.Context, o BakeOptions) (shelf fs.FS, report *Report, err error) {
+	b := newBake(o)
+	defer b.close()
+	err = b.run(ctx, append(b.stages(), stage{"write", func(context.Context) (err error) {
+		shelf, err = b.writeMemory()
+		return err
+	}}))
+	return shelf, b.report, err
+}
+
+func newBake(o BakeOptions) *bake {
+	return &bake{BakeOptions: o, report: &Report{Folder: o.Folder, Version: o.Version, Revision: o.Revision, start: time.Now()}}
+}
+
+type stage struct {
+	name string
+	run  func(context.Context) error
+}
+
+// stages make the content of an artifact.
+func (b *bake) stages() []stage {
+	return []stage{
 		{"settings", b.loadSettings},
 		{"discover", b.discover},
 		{"parse", b.parse},
@@ -55,10 +91,13 @@ func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
 		{"chunk", b.chunk},
 		{"embed", b.embed},
 		{"index", b.index},
-		{"write", b.write},
-		{"verify", b.verify},
-		{"publish", b.publish},
-	} {
+	}
+}
+
+// run runs the stages. The report says how far they came.
+func (b *bake) run(ctx context.Context, stages []stage) error {
+	defer b.addDetails()
+	for _, stage := range stages {
 		start, err := time.Now(), ctx.Err()
 		if err != nil {
 			err = fmt.Errorf("interrupted before stage %s: %w", stage.name, err)
@@ -68,10 +107,10 @@ func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
 		b.report.Stages = append(b.report.Stages, Stage{stage.name, time.Since(start)})
 		if err != nil {
 			b.report.FailedIn, b.report.Failure = stage.name, err
-			return b.report, fmt.Errorf("bake %s: %w", o.Folder, err)
+			return fmt.Errorf("bake %s: %w", b.Folder, err)
 		}
 	}
-	return b.report, nil
+	return nil
 }
 
 // A bake is what the stages hand on, each in the order of the stages that make it.
@@ -106,12 +145,23 @@ func (b *bake) loadSettings(context.Context) (err error) {
 	}
 	if b.Embedder != "" {
 		b.settings.Embedder = b.Embedder
+		if b.Embedder != OpenAI {
+			b.settings.OpenAI = OpenAISettings{}
+		}
 	}
 	if b.Mode != "" {
 		b.settings.Mode = b.Mode
 	}
 	if b.KeepGoing {
 		b.settings.Skip = []string{"**"}
+	}
+	if b.Configure != nil {
+		if err := b.Configure(&b.settings); err != nil {
+			return err
+		}
+	}
+	if b.UseIndexDir && b.settings.IndexDir != "" {
+		b.Index = filepath.Join(b.Folder, filepath.FromSlash(b.settings.IndexDir))
 	}
 	b.report.Settings = b.settings
 	return b.settings.Validate()

@@ -19,8 +19,10 @@ func (b *bake) embed(ctx context.Context) (err error) {
 	if b.settings.Mode == string(artifact.Keyword) {
 		return nil
 	}
-	if err := b.model.selfTest(ctx); err != nil {
-		return err
+	if b.model.encoder != nil {
+		if err := b.model.selfTest(ctx); err != nil {
+			return err
+		}
 	}
 	cache, err := openVectorCache(b.Fetcher.Cache.Dir)
 	if err != nil {
@@ -31,6 +33,9 @@ func (b *bake) embed(ctx context.Context) (err error) {
 	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, bar.set)
 	if err != nil {
 		return err
+	}
+	if b.model.outside != nil {
+		return b.compareCached(ctx)
 	}
 	return b.model.compareSample(b.passages, b.vectors, b.place)
 }
@@ -54,6 +59,8 @@ type Embedder interface {
 type QueryEmbedder interface {
 	Embedder
 	EmbedQuery(ctx context.Context, query string) ([]float32, error)
+	// Model is the model's name, for people.
+	Model() string
 }
 
 var _ reader.QueryEncoder = QueryEmbedder(nil)
@@ -62,7 +69,11 @@ var _ reader.QueryEncoder = QueryEmbedder(nil)
 const (
 	ONNX   = "onnx"   // hugot with ONNX Runtime, fp32: the default
 	Native = "native" // the reader's own encoder: no native libraries, the same bytes on every machine
+	OpenAI = "openai" // a service that speaks OpenAI's embeddings interface
 )
+
+// Function is the embedder of a program that brings its own: base.yaml can't name it.
+const Function = "function"
 
 // ErrNoONNX says that a base wants an embedder that this program was built without.
 var ErrNoONNX error = hintedError{

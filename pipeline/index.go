@@ -13,7 +13,7 @@ import (
 )
 
 // index makes the content of the artifact.
-func (b *bake) index(context.Context) error {
+func (b *bake) index(ctx context.Context) error {
 	analyzer, err := analyze.New(b.settings.Languages)
 	if err != nil {
 		return err
@@ -29,12 +29,13 @@ func (b *bake) index(context.Context) error {
 		Analyzer:  artifact.Analyzer{ID: analyzer.ID(), Languages: analyzer.Languages()},
 		Tokenizer: b.model.tokenizerDigest,
 		Boosts:    b.settings.Boosts,
+		Tool:      b.settings.tool(),
 		Terms:     terms,
 		Vectors:   b.vectors,
 	}
 	if b.vectors != nil {
 		b.content.Model = b.model.manifest()
-		if b.content.Probes, err = b.model.probes(); err != nil {
+		if b.content.Probes, err = b.model.probes(ctx); err != nil {
 			return err
 		}
 	}

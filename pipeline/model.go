@@ -27,7 +27,8 @@ type model struct {
 	tokenizer       tokenSplitter // counts tokens
 	tokenizerDigest string
 	embedder        Embedder          // nil in keyword mode
-	encoder         *models.Encoder   // nil in keyword mode
+	outside         QueryEmbedder     // the embedder, if it is not one of the models here
+	encoder         *models.Encoder   // nil in keyword mode and with an embedder outside
 	files           map[string][]byte // the encoder's
 	known           []knownVector     // what the model makes of some passages
 }
@@ -35,6 +36,9 @@ type model struct {
 func (b *bake) loadModel(ctx context.Context) error {
 	if b.settings.Mode == string(artifact.Keyword) {
 		return b.loadTokenizer(ctx)
+	}
+	if b.settings.Outside() {
+		return b.openOutside(ctx)
 	}
 	b.removeStale(filepath.Join(b.Fetcher.Cache.Dir, "encoders"))
 	m, files, err := openModel(ctx, b.Fetcher, b.settings.Model, b.settings.Embedder)
@@ -200,6 +204,9 @@ func loadEncoder(folder string) (*models.Encoder, map[string][]byte, error) {
 }
 
 func (m *model) manifest() *artifact.Model {
+	if m.outside != nil {
+		return &artifact.Model{Name: m.outside.Model(), Embedder: m.outside.Identity(), Dimensions: m.outside.Dimensions()}
+	}
 	return &artifact.Model{
 		Name: m.info.Name, Source: m.info.ONNX.Sources[0].SHA256, Dimensions: m.info.Dimensions, MaxTokens: m.info.MaxTokens,
 		Pooling: m.info.Pooling, QueryPrefix: m.info.QueryPrefix, PassagePrefix: m.info.PassagePrefix, Encoder: m.encoder.Card().Digest(),
@@ -306,7 +313,10 @@ func (b *bake) place(passage int) string {
 }
 
 // probes are the known texts as queries, by the encoder, the shortest first.
-func (m *model) probes() ([]artifact.Probe, error) {
+func (m *model) probes(ctx context.Context) ([]artifact.Probe, error) {
+	if m.outside != nil {
+		return m.outsideProbes(ctx)
+	}
 	var probes []artifact.Probe
 	for _, k := range m.known {
 		p := artifact.Probe{Text: k.Text, Vector: make([]float32, m.info.Dimensions)}

@@ -34,6 +34,9 @@ func NeedsOf(folder string) (Needs, error) {
 	case s.Mode == string(artifact.Keyword):
 		return Needs{Tokenizers: []string{s.Model}}, nil
 	}
+	if s.Outside() {
+		return Needs{Tokenizers: []string{s.Model}}, nil
+	}
 	return Needs{Models: []string{s.Model}, Libraries: s.Embedder == ONNX}, nil
 }
 

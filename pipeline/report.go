@@ -145,7 +145,7 @@ func (r *Report) Write(w io.Writer) {
 		fmt.Fprintf(w, "  not read  %s: %d\n", reason, inside[reason])
 	}
 	if r.Settings.Mode != "keyword" {
-		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, r.Settings.Model, r.Embedded, r.Chunks-r.Embedded)
+		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, cmp.Or(r.Settings.OpenAI.Model, r.Settings.Model), r.Embedded, r.Chunks-r.Embedded)
 	}
 	if r.Artifact != "" {
 		state := "written"

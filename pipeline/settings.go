@@ -17,26 +17,51 @@ import (
 
 // Settings are a base's settings: base.yaml over the defaults.
 type Settings struct {
-	Name         string   // [a-z0-9][a-z0-9_-]{0,62}, not "models"; default: the folder's name
-	Mode         string   // meaning, keyword or hybrid (default)
-	ChunkSize    int      // WordPiece tokens, 1 to 2048; default 90
-	ChunkOverlap int      // 0 to ChunkSize; default 20
-	TopK         int      // 1 to 20; default 3
-	MinScore     float64  // 0 to 1; 0 in keyword mode; default 0
-	Model        string   // a model in models.lock; default all-MiniLM-L6-v2
-	Embedder     string   // onnx (default) or native
-	Languages    []string // stemmers, sorted, at most one a script; default en and ru
-	PDFEngine    string   // pdfium (default) or ledongthuc
-	BadPages     string   // what becomes of pages that can't be read: fail (default), skip or keep
-	PasswordEnv  []string // environment variables with passwords of PDF files
-	Encoding     string   // of text files; "" finds out
-	Serial       uint64   // set by hand, at most 2^53-1; default 0
+	Name         string  // [a-z0-9][a-z0-9_-]{0,62}, not "models"; default: the folder's name
+	Mode         string  // meaning, keyword or hybrid (default)
+	ChunkSize    int     // WordPiece tokens, 1 to 2048; default 90
+	ChunkOverlap int     // 0 to ChunkSize; default 20
+	TopK         int     // 1 to 20; default 3
+	MinScore     float64 // 0 to 1; 0 in keyword mode; default 0
+	Model        string  // a model in models.lock; default all-MiniLM-L6-v2
+	Embedder     string  // onnx (default), native, openai, or function, which only code can give
+	OpenAI       OpenAISettings
+	Credential   string        // credential_env: the environment variable that the embedder needs
+	IndexDir     string        // where the artifact goes unless the command says it: relative to the base's folder
+	Tool         artifact.Tool // how an agent's lookup is called and described
+	Languages    []string      // stemmers, sorted, at most one a script; default en and ru
+	PDFEngine    string        // pdfium (default) or ledongthuc
+	BadPages     string        // what becomes of pages that can't be read: fail (default), skip or keep
+	PasswordEnv  []string      // environment variables with passwords of PDF files
+	Encoding     string        // of text files; "" finds out
+	Serial       uint64        // set by hand, at most 2^53-1; default 0
 	// Boosts multiply a hit's fused score by its document's content type, 0.1 to 10 each. base.yaml
 	// replaces single entries of the defaults.
 	Boosts   map[string]float64
 	Skip     []string // globs of documents that may fail
 	Metadata []MetadataRule
+
+	lines map[string]int // where base.yaml gives what, from 1
 }
+
+// OpenAISettings say which endpoint that speaks OpenAI's embeddings interface embeds, and how. Zero fields mean the
+// embedder's defaults.
+type OpenAISettings struct {
+	Model         string  // such as text-embedding-3-small
+	BaseURL       string  // such as http://127.0.0.1:8080/v1
+	Dimensions    int     // asked for; 0 for the model's own
+	QueryPrefix   string  // put before each query
+	PassagePrefix string  // put before each passage
+	Batch         int     // passages a request
+	Retries       int     // of a request; -1 for none
+	Timeout       float64 // of a request, in seconds
+}
+
+// Line returns the line of base.yaml, from 1, that gives a setting, and 0 if none does.
+func (s Settings) Line(key string) int { return s.lines[key] }
+
+// Outside tells whether vectors come from an embedder that is not among the models here.
+func (s Settings) Outside() bool { return s.Embedder == OpenAI || s.Embedder == Function }
 
 // A MetadataRule gives metadata to the documents whose path matches Files. Later rules win over
 // earlier ones, front matter wins over rules.
@@ -58,7 +83,7 @@ const (
 var (
 	modes      = []string{"meaning", "keyword", "hybrid"}
 	modelNames = models.Lock().Names()
-	embedders  = []string{"onnx", "native"}
+	embedders  = []string{ONNX, Native, OpenAI}
 	pdfEngines = []string{"pdfium", "ledongthuc"}
 	languages  = analyze.Languages()
 	badPages   = []string{"fail", "skip", "keep"}
@@ -213,7 +238,10 @@ func (s Settings) problems() []SettingsProblem {
 		wrong("min_score", "%v is out of range (only 0 in keyword mode)", s.MinScore)
 	}
 	oneOf("model", s.Model, modelNames)
-	oneOf("embedder", s.Embedder, embedders)
+	if s.Embedder != Function {
+		oneOf("embedder", s.Embedder, embedders)
+	}
+	list = append(list, s.outsideProblems()...)
 	stemmers := map[string]string{}
 	for i, l := range s.Languages {
 		key := "language"

@@ -57,6 +57,31 @@ metadata:
     topics: x, y z
   - files: "*.pdf"
 `},
+	{name: "a service", text: `
+embedder: openai
+openai: {model: text-embedding-3-small, base_url: "http://127.0.0.1:8080/v1", dimensions: 512, query_prefix: "query: ", passage_prefix: "passage: ", batch: 16, retries: 0, timeout: 2.5}
+credential_env: OPENAI_API_KEY
+index_dir: ../../dist/refunds
+tool: {name: look_up_refunds, description: "Look up refunds."}
+`},
+	{name: "a service without more", text: "mode: meaning\nembedder: openai\nopenai: {model: m}\nindex_dir: .index\ntool: {description: x}\n"},
+	{name: "a service in disorder", text: "mode: keyword\nembedder: openai\nopenai:\n  model: ''\n  base_url: ftp://x\n  dimensions: 5000\n  batch: -1\n  retries: 11\n  timeout: 601\n  key: x\ncredential_env: sk-123\nindex_dir: /tmp\ntool: {name: look up, description: 3}\n", want: []string{
+		`2: embedder: "openai" does nothing in keyword mode, which takes no embedder (remove it, or set mode to meaning or hybrid)`,
+		"5: openai.base_url: is not an address of the form https://host/v1 (",
+		"6: openai.dimensions: 5000 is out of range (0 to 4096)",
+		"7: openai.batch: -1 is out of range (0 to 2048)",
+		"8: openai.retries: 11 is out of range (0 to 10)",
+		"9: openai.timeout: 601 is out of range (up to 600 seconds)",
+		"10: openai.key: unknown key (allowed: model, base_url, dimensions, query_prefix, passage_prefix, batch, retries, timeout)",
+		"11: credential_env: is not the name of an environment variable (letters, digits and _, such as OPENAI_API_KEY; never the key itself)",
+		`12: index_dir: "/tmp" is not a path relative to the base's folder (such as ../../dist/refunds)`,
+		`13: tool.description: "3", a number, has the wrong type (allowed: text that says when to look up; as text, in quotes)`,
+		`13: tool.name: "look up" can't name a tool (a letter, then up to 63 of letters, digits, _ and -)`,
+	}},
+	{name: "a service without a model", text: "embedder: openai\n", want: []string{"1: openai.model: \"\" is not a model's name, which embedder: openai needs (such as text-embedding-3-small)"}},
+	{name: "a service for nobody", text: "openai: {model: m}\n", want: []string{"1: openai: is only for embedder: openai (set embedder, or remove it)"}},
+	{name: "an embedder of code", text: "embedder: function\n", want: []string{`1: embedder: "function" is for programs that bring their own (allowed: onnx, native, openai)`}},
+	{name: "an index among documents", text: "index_dir: ./index\n", blind: true, want: []string{`1: index_dir: "./index" lies among the documents (allowed: a path that begins with .., or a hidden folder such as .index)`}},
 	{name: "edges", text: "chunk_size: 1\nchunk_overlap: 0\ntop_k: 1\nmin_score: 1\nserial: 0\n"},
 	{name: "numbers as in JSON", text: "chunk_size: 9e1\ntop_k: 3.0\nmin_score: 5e-1\n"},
 	{name: "one language", text: "language: ru"},
@@ -68,7 +93,7 @@ metadata:
 	{name: "not a mapping", text: "- a\n", want: []string{"1: a list has the wrong type (allowed: keys and values: name, mode, "}},
 	{name: "text alone", text: "hybrid\n", want: []string{`1: "hybrid", text, has the wrong type (allowed: keys and values: `}},
 	{name: "unknown keys", text: "chunksize: 90\n\nchunk-overlap: 5\ncolour: red\ntopk: 3\nOverlap: 3\n<<: 3\n", want: []string{
-		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, language, pdf_engine, bad_pages, pdf_password_env, encoding, serial, boosts, skip, metadata); did you mean chunk_size?",
+		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, openai, credential_env, index_dir, tool, language, pdf_engine, bad_pages, pdf_password_env, encoding, serial, boosts, skip, metadata); did you mean chunk_size?",
 		"3: chunk-overlap: unknown key (",
 		"4: colour: unknown key (",
 		"5: topk: unknown key (",
@@ -103,7 +128,7 @@ metadata:
 		"5: top_k: a list has the wrong type (allowed: 1 to 20)",
 		`6: min_score: ".nan" is not in plain decimal digits (allowed: 0 to 1; only 0 in keyword mode)`,
 		"7: model: a mapping has the wrong type (allowed: all-MiniLM-L6-v2, e5-small-v2)",
-		"8: embedder: nothing has the wrong type (allowed: onnx, native); give a value or remove the key",
+		"8: embedder: nothing has the wrong type (allowed: onnx, native, openai); give a value or remove the key",
 		`9: language: "3", a number, has the wrong type (allowed: en, ru, or a list of them`,
 		`10: pdf_engine: "2025-01-01", a date, has the wrong type (allowed: pdfium, ledongthuc`,
 		"11: serial: 1.5 is not a whole number (allowed: 0 to 9007199254740991)",
@@ -115,7 +140,7 @@ metadata:
 		`1: name: "My Docs" can't name a base (up to 63 of a-z, 0-9, _ and -, the first one a letter or digit; not "models")`,
 		`2: mode: "hybird" is not one of meaning, keyword, hybrid; did you mean hybrid?`,
 		`3: model: "all-minilm-l6-v2" is not one of all-MiniLM-L6-v2, e5-small-v2; did you mean all-MiniLM-L6-v2?`,
-		`4: embedder: "onxx" is not one of onnx, native; did you mean onnx?`,
+		`4: embedder: "onxx" is not one of onnx, native, openai; did you mean onnx?`,
 		`5: language[1]: "fr" is not one of en, ru`,
 		`6: pdf_engine: "poppler" is not one of pdfium, ledongthuc`,
 	}},
@@ -176,7 +201,7 @@ metadata:
 		"4: boosts.note: nothing has the wrong type",
 	}},
 	{name: "aliases", blind: true, text: "mode: &m keyword\nembedder: *m\nboosts: &b {faq: 1}\nmetadata: [*b]\n", want: []string{
-		"2: embedder: an alias has the wrong type (allowed: onnx, native); write the value out",
+		"2: embedder: an alias has the wrong type (allowed: onnx, native, openai); write the value out",
 		"4: metadata[0]: an alias has the wrong type (allowed: files, content_type, topics, unit_id, date); write the value out",
 	}},
 	{name: "list as key", blind: true, text: "? [a]\n: b\n", want: []string{"1: a list can't be a key (allowed: keys and values: name, "}},
@@ -248,10 +273,15 @@ func TestSettingsValues(t *testing.T) {
 			{"*.pdf", Meta{}},
 		},
 	}
+	if got.Line("top_k") != 6 || got.Line("tool") != 0 {
+		t.Errorf("top_k in line %d, tool in line %d", got.Line("top_k"), got.Line("tool"))
+	}
+	got.lines = nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("settings\n%+v, want\n%+v", got, want)
 	}
-	if got, err := parseSettings("", nil, "x"); err != nil || !reflect.DeepEqual(got, DefaultSettings("x")) {
+	got, err = parseSettings("", nil, "x")
+	if got.lines = nil; err != nil || !reflect.DeepEqual(got, DefaultSettings("x")) {
 		t.Errorf("without a file: %+v, %v", got, err)
 	}
 	if DefaultSettings("").Boosts["faq"] != 1.2 {

@@ -102,7 +102,11 @@ func settingKeys() []settingKey {
 			r.number(key.name, key.allowed, n, &s.MinScore)
 		}},
 		{"model", strings.Join(modelNames, ", "), text(func(s *Settings) *string { return &s.Model })},
-		{"embedder", strings.Join(embedders, ", "), text(func(s *Settings) *string { return &s.Embedder })},
+		{"embedder", strings.Join(embedders, ", "), (*settingsReader).embedder},
+		{"openai", "a mapping: " + strings.Join(openAIKeys(), ", "), (*settingsReader).openAI},
+		{"credential_env", "the name of an environment variable, such as OPENAI_API_KEY", text(func(s *Settings) *string { return &s.Credential })},
+		{"index_dir", "a path relative to the base's folder, such as ../../dist/refunds", text(func(s *Settings) *string { return &s.IndexDir })},
+		{"tool", "a mapping: name, description", (*settingsReader).tool},
 		{"language", strings.Join(languages, ", ") + ", or a list of them", func(r *settingsReader, key settingKey, n *yaml.Node, s *Settings) {
 			s.Languages = r.texts(key.name, key.allowed, n, true)
 		}},
@@ -157,6 +161,8 @@ func parseSettings(file string, data []byte, name string) (Settings, error) {
 		switch {
 		case p.Line == 0 && p.Key == "name":
 			p.Text += "; set name in " + SettingsFile
+		case p.Line == 0 && p.Key == "openai.model":
+			p.Line = r.lines["embedder"]
 		case p.Line == 0 && p.Key == "chunk_overlap":
 			p.Line = r.lines["chunk_size"]
 			p.Text += "; it is the default: set it too"
@@ -168,6 +174,7 @@ func parseSettings(file string, data []byte, name string) (Settings, error) {
 		return Settings{}, &SettingsError{file, r.problems}
 	}
 	slices.Sort(s.Languages)
+	s.lines = r.lines
 	return s, nil
 }
 

@@ -56,9 +56,12 @@ func artifactChunk(c Chunk, terms int) artifact.Chunk {
 // write puts the artifact and its encoder on the shelf. Nothing names them yet.
 func (b *bake) write(context.Context) (err error) {
 	base, encoders := filepath.Join(b.Shelf, b.settings.Name), filepath.Join(b.Shelf, "models")
+	if b.Index != "" {
+		base, encoders = b.Index, filepath.Join(filepath.Dir(filepath.Clean(b.Index)), "models")
+	}
 	b.removeStale(base)
 	b.removeStale(encoders)
-	if b.files, err = artifact.Encode(b.content, bitmap); err != nil {
+	if err := b.encode(); err != nil {
 		return err
 	}
 	provenance, err := b.provenance()
@@ -66,16 +69,13 @@ func (b *bake) write(context.Context) (err error) {
 		return err
 	}
 	var bundled map[string][]byte
-	if b.content.Model != nil {
-		if b.Bundle {
+	if b.model.encoder != nil {
+		digest := b.model.encoder.Card().Digest()
+		if b.Bundle || b.Index != "" && !hasEncoder(encoders, digest) {
 			bundled = b.model.files
-		} else if err := saveEncoder(encoders, b.model.encoder.Card().Digest(), b.model.files); err != nil {
+		} else if err := saveEncoder(encoders, digest, b.model.files); err != nil {
 			return err
 		}
-	}
-	b.report.Digest = b.files.Digest
-	for _, data := range b.files.ByName {
-		b.report.Bytes += int64(len(data))
 	}
 	b.folder, b.report.Unchanged, err = b.files.Save(base, provenance, bundled)
 	b.report.Artifact = b.folder
@@ -85,6 +85,24 @@ func (b *bake) write(context.Context) (err error) {
 		}
 	}
 	return err
+}
+
+// encode makes the artifact's files.
+func (b *bake) encode() (err error) {
+	if b.files, err = artifact.Encode(b.content, bitmap); err != nil {
+		return err
+	}
+	b.report.Digest = b.files.Digest
+	for _, data := range b.files.ByName {
+		b.report.Bytes += int64(len(data))
+	}
+	return nil
+}
+
+// hasEncoder tells whether a shelf's folder of encoders has the one with that digest.
+func hasEncoder(encoders, digest string) bool {
+	_, err := os.Stat(filepath.Join(encoders, artifact.FolderName(digest), models.CardFile))
+	return err == nil
 }
 
 // saveEncoder puts an encoder into shelf/<12 digits> unless it is there.
