@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -17,22 +19,48 @@ import (
 type Tool struct {
 	Name        string
 	Description Text
-	Input       *jsonschema.Schema // of the arguments: an object that allows no further properties
+	Input       *jsonschema.Schema // of the arguments: an object that allows no further properties; described in English
 	Output      *jsonschema.Schema // of the result: an object
 
-	run func(ctx context.Context, arguments json.RawMessage) (any, error)
+	russian map[string]string // descriptions of parameters
+	run     func(ctx context.Context, arguments json.RawMessage) (any, error)
 }
 
 // A Text is written in both languages.
 type Text struct{ EN, RU string }
+
+// A Language is one that tools are described in.
+type Language string
+
+// The languages of [Text].
+const (
+	English Language = "en"
+	Russian Language = "ru"
+)
+
+// In is the tool's description and the schema of its arguments in a language. What has no Russian text is in English,
+// and so is everything in a language other than the two. The schema is the caller's to read, not to change.
+func (t Tool) In(language Language) (description string, input *jsonschema.Schema) {
+	if language != Russian {
+		return t.Description.EN, t.Input
+	}
+	input = t.Input.CloneSchemas()
+	for name, text := range t.russian {
+		input.Properties[name].Description = text
+	}
+	if t.Description.RU == "" {
+		return t.Description.EN, input
+	}
+	return t.Description.RU, input
+}
 
 // ErrArguments says that a call's arguments are not what the tool's schema asks for. Its text is for the model that
 // made the call.
 var ErrArguments = errors.New("invalid arguments")
 
 // Define makes a tool of a function. The schemas come from In and Out: JSON names, with what the tag `jsonschema` says
-// as the description of a parameter; parameters with omitempty are optional. adjust, if it is not nil, sets what tags
-// can't say: defaults, limits.
+// as the description of a parameter, and the tag `ru` as the same in Russian; parameters with omitempty are optional.
+// adjust, if it is not nil, sets what tags can't say: defaults, limits.
 func Define[In, Out any](name string, description Text, run func(ctx context.Context, in In) (Out, error), adjust func(in *jsonschema.Schema)) Tool {
 	input, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -49,7 +77,8 @@ func Define[In, Out any](name string, description Text, run func(ctx context.Con
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", name, err))
 	}
-	return Tool{name, description, input, output, func(ctx context.Context, arguments json.RawMessage) (any, error) {
+	russian := russian(reflect.TypeFor[In](), input)
+	return Tool{name, description, input, output, russian, func(ctx context.Context, arguments json.RawMessage) (any, error) {
 		in, err := parse[In](resolved, arguments)
 		if err != nil {
 			return nil, fmt.Errorf("%w of %s: %w", ErrArguments, name, err)
@@ -58,9 +87,22 @@ func Define[In, Out any](name string, description Text, run func(ctx context.Con
 	}}
 }
 
-// parse checks arguments against the schema, fills in its defaults, and reads them. No arguments are an empty object.
+// russian reads the Russian descriptions of parameters from the tags of their fields.
+func russian(in reflect.Type, input *jsonschema.Schema) map[string]string {
+	texts := map[string]string{}
+	for _, field := range reflect.VisibleFields(in) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if text, ok := field.Tag.Lookup("ru"); ok && input.Properties[name] != nil {
+			texts[name] = text
+		}
+	}
+	return texts
+}
+
+// parse checks arguments against the schema, fills in its defaults, and reads them. No arguments are an empty object, and
+// so is null, which some clients send instead.
 func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in In, err error) {
-	if len(bytes.TrimSpace(arguments)) == 0 {
+	if given := bytes.TrimSpace(arguments); len(given) == 0 || string(given) == "null" {
 		arguments = json.RawMessage("{}")
 	}
 	values := map[string]any{}
