@@ -67,6 +67,15 @@ func open(fsys fs.FS, dir, digest string) (*Artifact, error) {
 	return a, a.parse(sections)
 }
 
+// Version returns the digest of the manifest in a folder: the version of what is there, of which nothing is checked.
+func Version(fsys fs.FS, folder string) (string, error) {
+	data, err := ReadFile(fsys, path.Join(folder, manifestFile), maxManifest)
+	if err != nil {
+		return "", err
+	}
+	return Digest(data), nil
+}
+
 // ReadFile reads a file of at most limit bytes.
 func ReadFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := openRegular(fsys, name)

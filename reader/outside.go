@@ -29,7 +29,7 @@ const (
 )
 
 // useOutside takes e for the base's queries, and makes sure that it encodes as it did where the artifact was baked.
-func (b *Base) useOutside(e QueryEncoder) error {
+func (b *Base) useOutside(ctx context.Context, e QueryEncoder) error {
 	want := b.artifact.Manifest.Model.Embedder
 	if e == nil {
 		return fmt.Errorf("%w: it is %s; give it as reader.Options.QueryEncoder", ErrNoQueryEncoder, want)
@@ -38,7 +38,7 @@ func (b *Base) useOutside(e QueryEncoder) error {
 		return fmt.Errorf("%w: it was %s, and this one is %s; bake again, or use the one of the bake", ErrNoQueryEncoder, want, found)
 	}
 	b.outside = e
-	ctx, cancel := context.WithTimeout(context.Background(), outsideTest)
+	ctx, cancel := context.WithTimeout(ctx, outsideTest)
 	defer cancel()
 	vector := make([]float32, b.artifact.Manifest.Model.Dimensions)
 	probe := b.artifact.Probes()[0]

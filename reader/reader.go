@@ -9,6 +9,7 @@
 package reader
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,8 @@ type Options struct {
 	// user's own. Artifacts of the models in models.lock need none.
 	QueryEncoder QueryEncoder
 
-	keywordAlone bool // is enough for a base whose QueryEncoder is not there
+	keywordAlone bool                           // is enough for a base whose QueryEncoder is not there
+	accept       func(*artifact.Manifest) error // if not nil, is asked before the encoder is opened
 }
 
 // A Base is an open knowledge base. It is safe for concurrent use.
@@ -55,7 +57,7 @@ func Open(shelf fs.FS, base string, o Options) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", base, err)
 	}
-	return open(shelf, folder, digest, []place{{shelf, "models"}}, encoders.get, o)
+	return open(context.Background(), shelf, folder, digest, []place{{shelf, "models"}}, encoders.get, o)
 }
 
 // OpenDir opens the artifact in a folder: one that holds a manifest, or one with a file latest that names a
@@ -73,6 +75,11 @@ func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", dir, err)
 	}
+	return openVersion(context.Background(), root, dir, folder, digest, load, o)
+}
+
+// openVersion opens the artifact in a folder of root, which is open at dir.
+func openVersion(ctx context.Context, root *os.Root, dir, folder, digest string, load loadEncoder, o Options) (*Base, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", dir, err)
@@ -87,7 +94,7 @@ func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 		defer models.Close()
 		places = append(places, place{models.FS(), "."})
 	}
-	return open(root.FS(), folder, digest, places, load, o)
+	return open(ctx, root.FS(), folder, digest, places, load, o)
 }
 
 // A place is a folder that may hold encoders, each in a folder named by its digest.
@@ -96,10 +103,15 @@ type place struct {
 	dir  string
 }
 
-func open(fsys fs.FS, folder, digest string, places []place, load loadEncoder, o Options) (*Base, error) {
+func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place, load loadEncoder, o Options) (*Base, error) {
 	a, err := artifact.Open(fsys, folder, digest)
 	if err != nil {
 		return nil, err
+	}
+	if o.accept != nil {
+		if err := o.accept(a.Manifest); err != nil {
+			return nil, err
+		}
 	}
 	analyzer, err := openAnalyzer(a.Manifest.Analyzer)
 	if err != nil {
@@ -114,7 +126,7 @@ func open(fsys fs.FS, folder, digest string, places []place, load loadEncoder, o
 		if o.QueryEncoder == nil && o.keywordAlone {
 			return b, nil
 		}
-		if err := b.useOutside(o.QueryEncoder); err != nil {
+		if err := b.useOutside(ctx, o.QueryEncoder); err != nil {
 			return nil, err
 		}
 		return b, nil
