@@ -66,7 +66,7 @@ func Open(shelf fs.FS, base string, o Options) (*Base, error) {
 func OpenDir(dir string, o Options) (*Base, error) { return openDir(dir, encoders.get, o) }
 
 func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := openRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open base: %w", err)
 	}
@@ -76,6 +76,18 @@ func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 		return nil, fmt.Errorf("open base %s: %w", dir, err)
 	}
 	return openVersion(context.Background(), root, dir, folder, digest, load, o)
+}
+
+// openRoot opens a folder. [os.OpenRoot] alone would wait for the writer of a pipe.
+func openRoot(dir string) (*os.Root, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
+	}
+	return os.OpenRoot(dir)
 }
 
 // openVersion opens the artifact in a folder of root, which is open at dir.
@@ -90,7 +102,7 @@ func openVersion(ctx context.Context, root *os.Root, dir, folder, digest string,
 		shelf = filepath.Dir(shelf)
 	}
 	var places []place
-	if models, err := os.OpenRoot(filepath.Join(shelf, "models")); err == nil {
+	if models, err := openRoot(filepath.Join(shelf, "models")); err == nil {
 		defer models.Close()
 		places = append(places, place{models.FS(), "."})
 	}
