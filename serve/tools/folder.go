@@ -1,0 +1,62 @@
+package tools
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A Folder is a live folder of files that shows nothing outside of it, whatever links it holds: it stands on os.Root,
+// where os.DirFS would follow them out. Only links that are relative can lead somewhere. It is an fs.FS, safe for use
+// by several goroutines.
+type Folder struct {
+	root *os.Root
+	path string
+}
+
+// OpenFolder opens a folder. Close it when it is no longer used.
+func OpenFolder(dir string) (*Folder, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{root, path}, nil
+}
+
+// Close closes the folder.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// FullPath is a file's absolute path on this machine.
+func (f *Folder) FullPath(path string) string { return filepath.Join(f.path, filepath.FromSlash(path)) }
+
+// Open opens a file or a folder. Opening a device can have effects, and opening a pipe waits for its writer: neither is
+// opened. A pipe that takes a file's place in between is not waited for either.
+func (f *Folder) Open(name string) (fs.File, error) {
+	info, err := f.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+	}
+	return f.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// Stat describes what a path leads to.
+func (f *Folder) Stat(name string) (fs.FileInfo, error) {
+	if !local(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	return f.root.Stat(filepath.FromSlash(name))
+}
+
+// local says whether a path is one that may be asked of the system: it has no .., no leading slash, and nothing that
+// this system gives a meaning of its own, such as drives, streams and devices on Windows.
+func local(name string) bool {
+	return fs.ValidPath(name) && filepath.IsLocal(filepath.FromSlash(name))
+}
