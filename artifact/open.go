@@ -67,6 +67,15 @@ func open(fsys fs.FS, dir, digest string) (*Artifact, error) {
 	return a, a.parse(sections)
 }
 
+// Inspect reads the manifest in a folder of fsys and nothing else: to know what an artifact is before it is opened.
+func Inspect(fsys fs.FS, folder string) (*Manifest, error) {
+	data, err := ReadFile(fsys, path.Join(folder, manifestFile), maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	return ParseManifest(data)
+}
+
 // Version returns the digest of the manifest in a folder: the version of what is there, of which nothing is checked.
 func Version(fsys fs.FS, folder string) (string, error) {
 	data, err := ReadFile(fsys, path.Join(folder, manifestFile), maxManifest)
@@ -244,6 +253,26 @@ func (a *Artifact) Chunk(i int) ChunkInfo {
 		FirstLine: u32(68), LastLine: u32(72), Tokens: u32(76), Terms: u32(80),
 		Anchor: a.str(r, 84), FirstLabel: a.str(r, 88), LastLabel: a.str(r, 92),
 	}
+}
+
+// FindDocument returns the number of the document with that id.
+func (a *Artifact) FindDocument(id ID) (int, bool) {
+	for i := range a.documents.len() {
+		if ID(a.documents.record(i)[:16]) == id {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// FindChunk returns the number of the chunk with that id.
+func (a *Artifact) FindChunk(id ID) (int, bool) {
+	for i := range a.chunks.len() {
+		if ID(a.chunks.record(i)[:16]) == id {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // ChunkText returns the text of chunk i.

@@ -45,20 +45,7 @@ type syntheticModel struct {
 
 var synthetic = sync.OnceValues(func() (*syntheticModel, error) {
 	vocabulary := strings.Split(strings.TrimSuffix(string(testkit.Encoder(8)["vocab.txt"].Data), "\n"), "\n")
-	ids := map[string]int{}
-	for id, token := range vocabulary {
-		ids[token] = id
-	}
-	var tokenizer map[string]any
-	if err := json.Unmarshal([]byte(tokenizerJSON), &tokenizer); err != nil {
-		return nil, err
-	}
-	tokenizer["model"].(map[string]any)["vocab"] = ids
-	m := &syntheticModel{}
-	var err error
-	if m.tokenizer, err = json.Marshal(tokenizer); err != nil {
-		return nil, err
-	}
+	m := &syntheticModel{tokenizer: testkit.Tokenizer()}
 	m.onnx = makeONNXOf(minilm.Config{Layers: 2, Hidden: 16, Heads: 2, Intermediate: 24, Vocab: len(vocabulary), Positions: 64, Epsilon: 1e-12}).bytes()
 	pin := func(data []byte) models.Pin {
 		return models.Pin{SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), Size: int64(len(data))}
