@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	example.com/larder v0.0.0
 	example.com/larder/pipeline v0.0.0
+	example.com/larder/serve v0.0.0
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/chromedp/cdproto v0.160.1
 	github.com/chromedp/chromedp v0.23.1
@@ -67,4 +68,5 @@ require (
 replace (
 	example.com/larder => ../
 	example.com/larder/pipeline => ../pipeline
+	example.com/larder/serve => ../serve
 )

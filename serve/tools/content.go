@@ -63,12 +63,13 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 		return a, err
 	}
 	s := newSearch(f, in.Query, in.CaseSensitive)
+	defer s.close()
 	left, read, total := f.budget(), 0, 0
 	for start := 0; start < len(w.files); start += round {
 		files := w.files[start:min(start+round, len(w.files))]
 		results := s.round(ctx, files)
 		if ctx.Err() != nil {
-			return a, cancelled(ctx)
+			return a, context.Cause(ctx)
 		}
 		for i, r := range results {
 			switch {
@@ -130,7 +131,14 @@ type search struct {
 	finder  *finder
 	lines   bool     // what is looked for spans lines
 	detail  bool     // the matches are wanted, not only whether there are any
-	buffers [][]byte // of the workers
+	workers []worker // one a core
+}
+
+// A worker keeps what it needs for one file after the other.
+type worker struct {
+	buffer []byte
+	dir    string
+	sub    fs.FS // of dir, nil at first
 }
 
 type searched struct {
@@ -142,46 +150,75 @@ func newSearch(f Files, query string, caseSensitive bool) *search {
 	query = strings.ReplaceAll(query, "\r\n", "\n")
 	return &search{
 		files: f, finder: newFinder(query, caseSensitive), lines: strings.Contains(query, "\n"), detail: true,
-		buffers: make([][]byte, runtime.GOMAXPROCS(0)),
+		workers: make([]worker, runtime.GOMAXPROCS(0)),
 	}
+}
+
+// close lets go of the folders that the workers hold open.
+func (s *search) close() {
+	for i := range s.workers {
+		s.workers[i].enter(nil, "")
+	}
+}
+
+// enter makes a folder the one that the worker reads from.
+func (w *worker) enter(sub fs.FS, dir string) {
+	if old, ok := w.sub.(*Folder); ok && w.dir != "." { // . is the whole, which stays open
+		old.Close()
+	}
+	w.sub, w.dir = sub, dir
 }
 
 // round searches some files in parallel.
 func (s *search) round(ctx context.Context, files []entry) []searched {
 	results := make([]searched, len(files))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for worker := range s.buffers {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(files)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				results[i].found, results[i].err = s.file(files[i].path, &s.buffers[worker])
-			}
-		})
-	}
-	workers.Wait()
+	parallel(ctx, len(s.workers), len(files), func(worker, i int) {
+		results[i].found, results[i].err = s.file(&s.workers[worker], files[i].path)
+	})
 	return results
 }
 
+// parallel calls do for the numbers below n, by some workers at once.
+func parallel(ctx context.Context, workers, n int, do func(worker, i int)) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for worker := range min(workers, n) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				do(worker, i)
+			}
+		})
+	}
+	group.Wait()
+}
+
 // file searches one file. What is no text has no matches.
-func (s *search) file(name string, buffer *[]byte) (matchedFile, error) {
+func (s *search) file(w *worker, name string) (matchedFile, error) {
 	m := matchedFile{Path: name, Name: path.Base(name)}
-	data, size, err := s.files.read(name, maxSearched, *buffer)
+	if dir := path.Dir(name); dir != w.dir {
+		sub, err := fs.Sub(s.files.FS, dir)
+		if err != nil {
+			return m, err
+		}
+		w.enter(sub, dir)
+	}
+	data, size, err := read(w.sub, m.Name, maxSearched, w.buffer)
 	if err != nil {
 		return m, err
 	}
-	if cap(data) > cap(*buffer) {
-		*buffer = data
+	if cap(data) > cap(w.buffer) {
+		w.buffer = data
 	}
 	m.Truncated = int64(len(data)) < size
-	data, ok := text(data)
-	if !ok {
-		return m, nil
-	}
+	data = decode(data)
 	if s.lines {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
 	number, counted, last := 1, 0, -1 // the line's number at the byte up to which lines were counted; the last line's start
 	s.finder.each(data, func(start, end int) bool {
+		if m.Occurrences == 0 && !isText(data) {
+			return false
+		}
 		m.Occurrences++
 		if !s.detail {
 			return false

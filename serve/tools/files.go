@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"context"
 	"encoding/json"
 	"io/fs"
 	"net/url"
@@ -111,6 +110,3 @@ func FileTools(f Files) []Tool {
 		}, f.stats, nil),
 	}
 }
-
-// cancelled is the error of a call that was given up.
-func cancelled(ctx context.Context) error { return context.Cause(ctx) }

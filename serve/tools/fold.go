@@ -104,6 +104,9 @@ func (f *finder) eachFolded(text []byte, found func(start, end int) bool) {
 			return
 		}
 		next[first] = index(text, anchor+1, f.variants[first])
+		if anchor < at { // inside the last one found
+			continue
+		}
 		start, before := f.before(text[at:anchor])
 		end, after := 0, 0
 		if start >= 0 {

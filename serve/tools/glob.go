@@ -15,7 +15,10 @@ import (
 // matches any number of folders. Everything else matches itself: there are no braces and no escapes ([*] is a star).
 // It runs as a regular expression of Go's, which takes time in proportion to the path, whatever the pattern, and folds
 // case as Unicode has it, ranges of characters too.
-type glob struct{ expression *regexp.Regexp }
+type glob struct {
+	expression *regexp.Regexp
+	anchored   bool // there is a slash in it: it matches no bare name, unless the path too
+}
 
 const maxPattern = 300 // bytes
 
@@ -64,7 +67,7 @@ func newGlob(pattern string, caseSensitive bool) (*glob, error) {
 	if err != nil {
 		return nil, errors.New("it is too complex")
 	}
-	return &glob{expression}, nil
+	return &glob{expression, len(parts) > 1}, nil
 }
 
 // writeName writes what matches a name.
@@ -132,6 +135,8 @@ func writeClass(b *strings.Builder, part string) (int, error) {
 
 // match says whether the pattern matches a path from the root on, or its last name alone. Normal forms are equal.
 func (g *glob) match(name string) bool {
-	name = norm.NFC.String(name)
-	return g.expression.MatchString(name) || g.expression.MatchString(path.Base(name))
+	if !g.anchored {
+		name = path.Base(name)
+	}
+	return g.expression.MatchString(norm.NFC.String(name))
 }

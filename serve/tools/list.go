@@ -54,8 +54,12 @@ type listedFolder struct {
 func (f Files) listDirectory(ctx context.Context, in listArguments) (listAnswer, error) {
 	a := listAnswer{Path: in.Path, Recursive: in.Recursive, listing: nothing()}
 	dir, info, err := f.resolve(in.Path)
-	if err == nil && !info.IsDir() {
+	switch {
+	case err != nil || info.IsDir():
+	case info.Mode().IsRegular():
 		err = errFile
+	default:
+		err = errIrregular
 	}
 	if err != nil {
 		a.Errors = []problem{{shown(in.Path), reason(err)}}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"io/fs"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -41,7 +43,7 @@ func (f Files) readFiles(ctx context.Context, in readArguments) (readAnswer, err
 	left := f.budget()
 	for _, name := range in.Paths {
 		if ctx.Err() != nil {
-			return a, cancelled(ctx)
+			return a, context.Cause(ctx)
 		}
 		r, err := f.readFile(name, min(left, maxRead))
 		if err != nil {
@@ -70,10 +72,13 @@ func (f Files) readFile(name string, limit int) (readFile, error) {
 	if info.IsDir() {
 		return readFile{}, errFolder
 	}
+	if !info.Mode().IsRegular() { // and it is not opened, which can have effects on devices
+		return readFile{}, errIrregular
+	}
 	if limit == 0 && info.Size() > 0 {
 		return readFile{}, errFull
 	}
-	data, size, err := f.read(found, limit, nil)
+	data, size, err := read(f.FS, found, limit, nil)
 	if err != nil {
 		return readFile{}, err
 	}
@@ -81,8 +86,8 @@ func (f Files) readFile(name string, limit int) (readFile, error) {
 	if !whole {
 		data = data[:len(data)-partial(data)]
 	}
-	content, ok := text(data)
-	if !ok {
+	content := decode(data)
+	if !isText(content) {
 		return readFile{}, errBinary
 	}
 	if len(content) > limit { // UTF-16 grows
@@ -95,9 +100,10 @@ func (f Files) readFile(name string, limit int) (readFile, error) {
 }
 
 // read reads the first bytes of a regular file, at most limit, into a buffer that grows as needed. size is that of the
-// whole file; where the file grows meanwhile, it is that of what was read if that is all, and more than it if not.
-func (f Files) read(name string, limit int, buffer []byte) (data []byte, size int64, err error) {
-	file, err := f.FS.Open(name)
+// whole file when it was opened, or that of what was read if that is more. Some files say that they have none and give
+// something all the same.
+func read(fsys fs.FS, name string, limit int, buffer []byte) (data []byte, size int64, err error) {
+	file, err := fsys.Open(name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,29 +115,25 @@ func (f Files) read(name string, limit int, buffer []byte) (data []byte, size in
 	if !info.Mode().IsRegular() { // it was one a moment ago
 		return nil, 0, errIrregular
 	}
-	// One byte more than the file has tells that it ends there.
-	if want := int(min(info.Size(), int64(limit))) + 1; cap(buffer) < want {
-		buffer = make([]byte, want)
+	size = info.Size()
+	want := int(min(size, int64(limit)))
+	if size <= 0 {
+		want, size = limit, 0
 	}
-	buffer = buffer[:cap(buffer)]
-	n := 0
-	for n <= limit {
-		if n == len(buffer) {
-			buffer = append(buffer, make([]byte, min(n, limit+1-n))...)
-		}
-		m, err := file.Read(buffer[n:])
-		n += m
+	data = buffer[:0]
+	for len(data) < want {
+		data = slices.Grow(data, min(want-len(data), max(len(data), 512, int(size))))
+		n, err := file.Read(data[len(data):min(cap(data), want)])
+		data = data[:len(data)+n]
 		if err == io.EOF {
+			size = int64(len(data)) // it has shrunk, or ended
 			break
 		}
 		if err != nil {
 			return nil, 0, err
 		}
 	}
-	if n <= limit {
-		return buffer[:n], int64(n), nil
-	}
-	return buffer[:limit], max(info.Size(), int64(n)), nil
+	return data, max(size, int64(len(data))), nil
 }
 
 // partial is the length of the character that the end of a text cuts, 0 if it cuts none.
@@ -150,29 +152,27 @@ func partial(text []byte) int {
 // sample is how many bytes of a file tell whether it is a text.
 const sample = 8 << 10
 
-// text returns a file's bytes as UTF-8 without a byte order mark. It is not ok if they are no text: a NUL among the
-// first 8 KiB, as Git has it, or no UTF-8 in more than a tenth of them. UTF-16 is told by its mark.
-func text(data []byte) (content []byte, ok bool) {
-	var order binary.ByteOrder
+// decode returns a file's bytes as UTF-8 without a byte order mark. UTF-16 is told by its mark.
+func decode(data []byte) []byte {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		data = data[3:]
+		return data[3:]
 	case bytes.HasPrefix(data, []byte("\xff\xfe")):
-		order = binary.LittleEndian
+		return fromUTF16(data[2:], binary.LittleEndian)
 	case bytes.HasPrefix(data, []byte("\xfe\xff")):
-		order = binary.BigEndian
+		return fromUTF16(data[2:], binary.BigEndian)
 	}
-	if order != nil {
-		data = fromUTF16(data[2:], order)
-	}
+	return data
+}
+
+// isText says whether bytes are a text: no NUL among the first 8 KiB, as Git has it, and no UTF-8 in at most a tenth of
+// them.
+func isText(data []byte) bool {
 	head := data[:min(len(data), sample)]
 	if bytes.IndexByte(head, 0) >= 0 {
-		return nil, false
+		return false
 	}
-	if utf8.Valid(head) {
-		return data, true
-	}
-	return data, invalid(head)*10 <= len(head)+30 // a short text, and a character that the sample cuts, may have three
+	return utf8.Valid(head) || invalid(head)*10 <= len(head)+30 // in a short text, a few may be; and the sample's end cuts
 }
 
 // invalid counts the bytes that are no UTF-8.

@@ -35,7 +35,7 @@ func (f Files) stats(ctx context.Context, _ statsArguments) (statsAnswer, error)
 	byName := map[string]*extensionStats{}
 	for i, e := range w.files {
 		if i%1024 == 0 && ctx.Err() != nil {
-			return a, cancelled(ctx)
+			return a, context.Cause(ctx)
 		}
 		size, err := e.size()
 		if err != nil {

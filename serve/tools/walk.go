@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
+	"sync/atomic"
 )
 
 // An entry is a file or a folder that a walk met.
@@ -23,6 +25,7 @@ type entry struct {
 type walk struct {
 	files    []entry
 	folders  []entry
+	below    []string // folders to walk into
 	leftOut  int
 	visited  int
 	cut      bool // there was more than a walk may visit
@@ -30,53 +33,78 @@ type walk struct {
 	failed   int // folders that could not be listed
 }
 
-// errEnough ends a walk that has visited what it may.
-var errEnough = errors.New("visited enough")
-
-// walk goes through a folder, and through all below if recursive is set, and keeps what keep wants of it, by path.
+// walk goes through a folder, and through all below if recursive is set, and keeps what keep wants of it, by path. It
+// lists the folders of one depth in parallel.
 func (f Files) walk(ctx context.Context, root string, recursive bool, keep func(entry) bool) (*walk, error) {
 	w := &walk{}
-	folders := []string{root}
-	for len(folders) > 0 && !w.cut {
-		dir := folders[0]
-		folders = folders[1:]
-		err := entries(f.FS, dir, func(d fs.DirEntry) error {
-			if w.visited++; w.visited > maxVisited {
-				return errEnough
-			}
-			if w.visited%1024 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			e, ok := f.entry(dir, d, w)
-			if !ok {
-				return nil
-			}
-			if recursive && e.dir && !e.link {
-				folders = append(folders, e.path)
-			}
-			if !keep(e) {
-				return nil
-			}
-			if e.dir {
-				w.folders = append(w.folders, e)
-			} else {
-				w.files = append(w.files, e)
-			}
-			return nil
+	var visited atomic.Int64
+	for folders := []string{root}; len(folders) > 0 && !w.cut; {
+		parts := make([]walk, len(folders))
+		parallel(ctx, runtime.GOMAXPROCS(0), len(folders), func(_, i int) {
+			f.list(ctx, folders[i], &parts[i], &visited, keep)
 		})
 		if ctx.Err() != nil {
-			return nil, cancelled(ctx)
+			return nil, context.Cause(ctx)
 		}
-		if errors.Is(err, errEnough) {
-			w.cut = true
-		} else if err != nil {
-			w.fail(dir, err)
+		folders = nil
+		for i := range parts {
+			w.add(&parts[i])
+			if recursive {
+				folders = append(folders, parts[i].below...)
+			}
 		}
 	}
 	for _, list := range [][]entry{w.files, w.folders} {
 		slices.SortFunc(list, func(a, b entry) int { return cmp.Compare(a.path, b.path) })
 	}
 	return w, nil
+}
+
+// errEnough ends a walk that has visited what it may.
+var errEnough = errors.New("visited enough")
+
+// list walks over the entries of one folder.
+func (f Files) list(ctx context.Context, dir string, w *walk, visited *atomic.Int64, keep func(entry) bool) {
+	err := entries(f.FS, dir, func(d fs.DirEntry) error {
+		if visited.Add(1) > maxVisited {
+			return errEnough
+		}
+		if w.visited++; w.visited%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e, ok := f.entry(dir, d, w)
+		if !ok {
+			return nil
+		}
+		if e.dir && !e.link {
+			w.below = append(w.below, e.path)
+		}
+		if !keep(e) {
+			return nil
+		}
+		if e.dir {
+			w.folders = append(w.folders, e)
+		} else {
+			w.files = append(w.files, e)
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		w.cut = true
+	} else if err != nil {
+		w.fail(dir, err)
+	}
+}
+
+// add takes over what was met in a folder.
+func (w *walk) add(part *walk) {
+	w.files = append(w.files, part.files...)
+	w.folders = append(w.folders, part.folders...)
+	w.leftOut += part.leftOut
+	w.visited += part.visited
+	w.cut = w.cut || part.cut
+	w.failed += part.failed
+	w.problems = append(w.problems, part.problems[:min(len(part.problems), maxProblems-len(w.problems))]...)
 }
 
 // entry is what an entry of a folder leads to. It is not ok if nobody can ask for it.
