@@ -114,7 +114,7 @@ func (f Files) entry(dir string, d fs.DirEntry, w *walk) (e entry, ok bool) {
 	if errors.Is(err, errHidden) {
 		return entry{}, false
 	}
-	if err != nil || asked != name {
+	if err != nil || asked != name || path.Base(name) != d.Name() { // a name that is a path is a trap
 		w.leftOut++
 		return entry{}, false
 	}
