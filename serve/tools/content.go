@@ -45,7 +45,7 @@ type matchedLine struct {
 
 const (
 	maxQuery = 1000 // bytes
-	round    = 256  // files that are searched before their matches are gathered
+	round    = 1024 // files that are searched before their matches are gathered
 )
 
 // searchContent is kb_search_content. Files are searched in parallel and reported by path.
@@ -127,7 +127,6 @@ func (m matchedFile) fit(left int) []matchedLine {
 
 // A search is one search through many files.
 type search struct {
-	files   Files
 	finder  *finder
 	lines   bool     // what is looked for spans lines
 	detail  bool     // the matches are wanted, not only whether there are any
@@ -136,9 +135,8 @@ type search struct {
 
 // A worker keeps what it needs for one file after the other.
 type worker struct {
+	visitor
 	buffer []byte
-	dir    string
-	sub    fs.FS // of dir, nil at first
 }
 
 type searched struct {
@@ -148,32 +146,25 @@ type searched struct {
 
 func newSearch(f Files, query string, caseSensitive bool) *search {
 	query = strings.ReplaceAll(query, "\r\n", "\n")
-	return &search{
-		files: f, finder: newFinder(query, caseSensitive), lines: strings.Contains(query, "\n"), detail: true,
-		workers: make([]worker, runtime.GOMAXPROCS(0)),
+	s := &search{finder: newFinder(query, caseSensitive), lines: strings.Contains(query, "\n"), detail: true}
+	for range runtime.GOMAXPROCS(0) {
+		s.workers = append(s.workers, worker{visitor: visitor{fsys: f.FS}})
 	}
+	return s
 }
 
 // close lets go of the folders that the workers hold open.
 func (s *search) close() {
 	for i := range s.workers {
-		s.workers[i].enter(nil, "")
+		s.workers[i].leave()
 	}
-}
-
-// enter makes a folder the one that the worker reads from.
-func (w *worker) enter(sub fs.FS, dir string) {
-	if old, ok := w.sub.(*Folder); ok && w.dir != "." { // . is the whole, which stays open
-		old.Close()
-	}
-	w.sub, w.dir = sub, dir
 }
 
 // round searches some files in parallel.
 func (s *search) round(ctx context.Context, files []entry) []searched {
 	results := make([]searched, len(files))
 	parallel(ctx, len(s.workers), len(files), func(worker, i int) {
-		results[i].found, results[i].err = s.file(&s.workers[worker], files[i].path)
+		results[i].found, results[i].err = s.file(&s.workers[worker], files[i])
 	})
 	return results
 }
@@ -193,16 +184,13 @@ func parallel(ctx context.Context, workers, n int, do func(worker, i int)) {
 }
 
 // file searches one file. What is no text has no matches.
-func (s *search) file(w *worker, name string) (matchedFile, error) {
-	m := matchedFile{Path: name, Name: path.Base(name)}
-	if dir := path.Dir(name); dir != w.dir {
-		sub, err := fs.Sub(s.files.FS, dir)
-		if err != nil {
-			return m, err
-		}
-		w.enter(sub, dir)
+func (s *search) file(w *worker, e entry) (matchedFile, error) {
+	m := matchedFile{Path: e.path, Name: path.Base(e.path)}
+	fsys, name, err := w.at(e)
+	if err != nil {
+		return m, err
 	}
-	data, size, err := read(w.sub, m.Name, maxSearched, w.buffer)
+	data, size, err := read(fsys, name, maxSearched, w.buffer)
 	if err != nil {
 		return m, err
 	}

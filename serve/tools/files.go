@@ -40,6 +40,7 @@ const (
 	maxRead       = 256 << 10 // bytes of a file in kb_read_file
 	maxSearched   = 16 << 20  // bytes of a file in kb_search_content
 	maxVisited    = 1_000_000 // files and folders that one call walks over
+	maxSiblings   = 100_000   // names that are compared by normal form, for each folder of a path
 	maxProblems   = 20        // of one call, except kb_read_file's, which has one for each path
 	maxMatches    = 5         // of one file in kb_search_content
 	maxLine       = 500       // bytes of a line in kb_search_content

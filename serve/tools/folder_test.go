@@ -65,6 +65,7 @@ func hostile(t testing.TB) Files {
 	link("loop-a.md", "loop-b.md")
 	link("nowhere.md", "dangling.md")
 	link("a.md", "inside.md")
+	link("../a.md", "sub/aside.md") // out of its folder, not of the root
 	link("sub", "alias")
 	link("..", "sub/up") // in the root, to the root
 	link(".", "self")
@@ -96,6 +97,7 @@ func TestFolderPaths(t *testing.T) {
 		{"sub//b.md", "# B"},
 		{"sub/deep/../b.md", "# B"}, // stays inside, as relative links in documents do
 		{"inside.md", "# A"},
+		{"sub/aside.md", "# A"},
 		{"alias/b.md", "# B"},
 		{"alias/deep/../b.md", "# B"},
 		{"sub/up/a.md", "# A"},
@@ -222,7 +224,7 @@ func TestFolderWalk(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if got, want := names(w.files), "a.md binary.md bom.md cp1251.md crlf.md empty.md inside.md latin1.md new\nline.md sub/b.md sub/deep/c.md utf16.md и\u0306од.md"; got != want {
+	if got, want := names(w.files), "a.md binary.md bom.md cp1251.md crlf.md empty.md inside.md latin1.md new\nline.md sub/aside.md sub/b.md sub/deep/c.md utf16.md и\u0306од.md"; got != want {
 		t.Errorf("files\n%q, want\n%q", got, want)
 	}
 	if got, want := names(w.folders), "alias self sub sub/deep sub/up"; got != want {
@@ -234,6 +236,14 @@ func TestFolderWalk(t *testing.T) {
 	}
 	data, err := call(t, f, "kb_list_directory", `{"path": "sub/up"}`) // through a link, by name
 	if err != nil || !strings.Contains(data, `{"path":"sub/up/a.md","name":"a.md","size":10}`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	data, err = call(t, f, "kb_search_files", `{"pattern": "aside.md"}`)
+	if err != nil || !strings.Contains(data, `{"path":"sub/aside.md","name":"aside.md","size":10}`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	data, err = call(t, f, "kb_search_files", `{"pattern": "Й*"}`) // composed, and not so on the disk
+	if err != nil || !strings.Contains(data, `"file_count":1`) {
 		t.Errorf("%s, %v", data, err)
 	}
 	data, err = call(t, f, "kb_search_content", `{"query": "PLAIN"}`)
@@ -248,7 +258,7 @@ func TestFolderWalk(t *testing.T) {
 	for _, m := range a.Matches {
 		in = append(in, m.Path)
 	}
-	if want := []string{"a.md", "bom.md", "crlf.md", "inside.md", "latin1.md", "new\nline.md", "sub/b.md", "sub/deep/c.md", "utf16.md", "и\u0306од.md"}; !slices.Equal(in, want) {
+	if want := []string{"a.md", "bom.md", "crlf.md", "inside.md", "latin1.md", "new\nline.md", "sub/aside.md", "sub/b.md", "sub/deep/c.md", "utf16.md", "и\u0306од.md"}; !slices.Equal(in, want) {
 		t.Errorf("found in %q, want %q", in, want)
 	}
 	for path, want := range map[string]string{"../": "outside", "out": "outside", "a.md": "this is a file", "/": "absolute", ".git": "dot", "pipe.md": "neither", "loop-a.md": "circle"} {

@@ -53,7 +53,7 @@ type listedFolder struct {
 // listDirectory is kb_list_directory.
 func (f Files) listDirectory(ctx context.Context, in listArguments) (listAnswer, error) {
 	a := listAnswer{Path: in.Path, Recursive: in.Recursive, listing: nothing()}
-	dir, info, err := f.resolve(in.Path)
+	dir, info, err := f.resolve(ctx, in.Path)
 	switch {
 	case err != nil || info.IsDir():
 	case info.Mode().IsRegular():

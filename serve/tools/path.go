@@ -1,11 +1,11 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -69,7 +69,7 @@ func clean(name string) (string, error) {
 
 // resolve finds what a path names. Where nothing has just that name, but something has one that is equal but for its
 // Unicode normal form, as on disks that macOS wrote, it is that; the first one, if there are several.
-func (f Files) resolve(name string) (string, fs.FileInfo, error) {
+func (f Files) resolve(ctx context.Context, name string) (string, fs.FileInfo, error) {
 	name, err := clean(name)
 	if err != nil {
 		return name, nil, err
@@ -82,7 +82,7 @@ func (f Files) resolve(name string) (string, fs.FileInfo, error) {
 	for part := range strings.SplitSeq(name, "/") {
 		next := path.Join(found, part)
 		if _, err := fs.Stat(f.FS, next); errors.Is(err, fs.ErrNotExist) && !isASCII(part) {
-			if part = f.sibling(found, part); part == "" {
+			if part = f.sibling(ctx, found, part); part == "" {
 				return name, nil, fs.ErrNotExist
 			}
 			next = path.Join(found, part)
@@ -94,19 +94,19 @@ func (f Files) resolve(name string) (string, fs.FileInfo, error) {
 }
 
 // sibling is the name in a folder that has the same normal form, or nothing.
-func (f Files) sibling(dir, name string) string {
-	var same []string
+func (f Files) sibling(ctx context.Context, dir, name string) string {
+	same, visited := "", 0
 	name = norm.NFC.String(name)
 	_ = entries(f.FS, dir, func(d fs.DirEntry) error { // what can't be listed has no such entry
-		if norm.NFC.String(d.Name()) == name && utf8.ValidString(d.Name()) {
-			same = append(same, d.Name())
+		if visited++; visited > maxSiblings || ctx.Err() != nil {
+			return errEnough
+		}
+		if norm.NFC.String(d.Name()) == name && askable(d.Name(), d.Name()) && (same == "" || d.Name() < same) {
+			same = d.Name()
 		}
 		return nil
 	})
-	if len(same) == 0 {
-		return ""
-	}
-	return slices.Min(same)
+	return same
 }
 
 func isASCII(s string) bool {

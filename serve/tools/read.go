@@ -45,7 +45,7 @@ func (f Files) readFiles(ctx context.Context, in readArguments) (readAnswer, err
 		if ctx.Err() != nil {
 			return a, context.Cause(ctx)
 		}
-		r, err := f.readFile(name, min(left, maxRead))
+		r, err := f.readFile(ctx, name, min(left, maxRead))
 		if err != nil {
 			a.Errors = append(a.Errors, problem{shown(name), reason(err)})
 			a.Truncated = a.Truncated || err == errFull
@@ -61,11 +61,11 @@ func (f Files) readFiles(ctx context.Context, in readArguments) (readAnswer, err
 }
 
 // readFile reads the beginning of a file, up to limit bytes.
-func (f Files) readFile(name string, limit int) (readFile, error) {
+func (f Files) readFile(ctx context.Context, name string, limit int) (readFile, error) {
 	if name == "" {
 		return readFile{}, errEmpty
 	}
-	found, info, err := f.resolve(name)
+	found, info, err := f.resolve(ctx, name)
 	if err != nil {
 		return readFile{}, err
 	}

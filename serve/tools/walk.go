@@ -10,7 +10,9 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // An entry is a file or a folder that a walk met.
@@ -18,7 +20,16 @@ type entry struct {
 	path string
 	dir  bool
 	link bool
-	size func() (int64, error)
+	info fs.DirEntry // of what it leads to
+}
+
+// size is how many bytes a file has.
+func (e entry) size() (int64, error) {
+	info, err := e.info.Info()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // A walk is what was met on the way through a tree.
@@ -109,39 +120,38 @@ func (w *walk) add(part *walk) {
 
 // entry is what an entry of a folder leads to. It is not ok if nobody can ask for it.
 func (f Files) entry(dir string, d fs.DirEntry, w *walk) (e entry, ok bool) {
-	name := path.Join(dir, d.Name())
-	asked, err := clean(name)
-	if errors.Is(err, errHidden) {
+	name := d.Name()
+	if strings.HasPrefix(name, ".") { // ../ too, should a file system give that for a name
 		return entry{}, false
 	}
-	if err != nil || asked != name || path.Base(name) != d.Name() { // a name that is a path is a trap
+	if dir != "." {
+		name = dir + "/" + name
+	}
+	if !askable(name, d.Name()) {
 		w.leftOut++
 		return entry{}, false
 	}
 	mode := d.Type()
-	e = entry{path: name, size: func() (int64, error) { return size(d.Info()) }}
-	if mode&fs.ModeSymlink != 0 {
+	link := mode&fs.ModeSymlink != 0
+	if link {
 		info, err := fs.Stat(f.FS, name)
 		if err != nil {
 			w.leftOut++
 			return entry{}, false
 		}
-		mode, e.link = info.Mode(), true
-		e.size = func() (int64, error) { return info.Size(), nil }
+		d, mode = fs.FileInfoToDirEntry(info), info.Mode()
 	}
-	e.dir = mode.IsDir()
-	if !e.dir && !mode.IsRegular() {
+	if !mode.IsDir() && !mode.IsRegular() {
 		w.leftOut++
 		return entry{}, false
 	}
-	return e, true
+	return entry{name, mode.IsDir(), link, d}, true
 }
 
-func size(info fs.FileInfo, err error) (int64, error) {
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
+// askable says whether [clean] takes a path as it is; its folder's it does. A name that is a path itself is a trap.
+func askable(whole, name string) bool {
+	return len(whole) <= maxPath && strings.Count(whole, "/") <= maxDepth && name != "" &&
+		!strings.ContainsAny(name, "/\\\x00") && utf8.ValidString(name) && !drive.MatchString(whole)
 }
 
 // fail notes that a folder could not be listed.
@@ -154,6 +164,39 @@ func (w *walk) fail(dir string, err error) {
 // omission is what an answer lacks for what the walk met.
 func (w *walk) omission() omission {
 	return omission{Truncated: w.cut, LeftOut: w.leftOut, Errors: w.problems}
+}
+
+// A visitor goes from entry to entry, and keeps the folder open that it is in: in a [Folder] the way to a file is gone
+// anew for each file otherwise.
+type visitor struct {
+	fsys fs.FS
+	dir  string
+	sub  fs.FS // of dir, nil if it is in none
+}
+
+// at is where an entry can be opened, and by which name. Links may lead out of their folder, and start from the root.
+func (v *visitor) at(e entry) (fs.FS, string, error) {
+	dir := path.Dir(e.path)
+	if e.link || dir == "." {
+		return v.fsys, e.path, nil
+	}
+	if v.sub == nil || dir != v.dir {
+		v.leave()
+		sub, err := fs.Sub(v.fsys, dir)
+		if err != nil {
+			return nil, "", err
+		}
+		v.dir, v.sub = dir, sub
+	}
+	return v.sub, path.Base(e.path), nil
+}
+
+// leave closes the folder that the visitor is in.
+func (v *visitor) leave() {
+	if folder, ok := v.sub.(*Folder); ok {
+		folder.Close()
+	}
+	v.sub = nil
 }
 
 // entries calls do for each entry of a folder, in no certain order, some hundred at a time: a folder may hold very
