@@ -2,6 +2,8 @@ package tools
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -114,5 +116,38 @@ func TestFilesShapes(t *testing.T) {
 		if err != nil || got != c.want {
 			t.Errorf("%s %s: %v\n got %s\nwant %s", c.tool, c.arguments, err, got, c.want)
 		}
+	}
+}
+
+// A real base, live: what a search lists can be read, and is what is in the files.
+func TestFilesSample(t *testing.T) {
+	dir := filepath.Join("..", "..", "content", "topics")
+	folder, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	f := Files{FS: folder, FullPath: folder.FullPath}
+	list, err := f.searchFiles(t.Context(), searchArguments{Pattern: "AI/**/*.md"})
+	if err != nil || !list.Success || list.FileCount < 8 || list.Truncated {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	var paths []string
+	for _, file := range list.Files {
+		paths = append(paths, file.Path)
+	}
+	read, err := f.readFiles(t.Context(), readArguments{Paths: paths})
+	if err != nil || read.FilesRead != list.FileCount || read.Errors != nil {
+		t.Fatalf("%+v, %v", read, err)
+	}
+	for i, r := range read.Results {
+		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(r.Path)))
+		if err != nil || r.Content != string(want) || r.Size != int64(len(want)) || list.Files[i].Size != r.Size {
+			t.Errorf("%s: %d bytes, listed %d, should be %d, %v", r.Path, r.Size, list.Files[i].Size, len(want), err)
+		}
+	}
+	found, err := f.searchContent(t.Context(), contentArguments{Query: "ТРАНСФОРМЕР", FilePattern: "*"})
+	if err != nil || found.FilesFound == 0 {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
