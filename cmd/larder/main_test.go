@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 			lock = testLock()
 		}
 		main()
-	}})
+	}, "follow": follow})
 }
 
 // root is the repository's root.
@@ -37,15 +37,20 @@ var root = filepath.Join("..", "..")
 // tokenizer.json, and the tests' own is in each script's cache.
 func TestScripts(t *testing.T) {
 	runScripts(t, "script", func(env *testscript.Env) error {
-		cache := pipeline.Cache{Dir: filepath.Join(env.WorkDir, "cache")}
-		file := cache.Path("tokenizer.json", testLock().Models[0].Tokenizer.Sources[0].Pin)
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return err
-		}
-		env.Setenv("LARDER_CACHE", cache.Dir)
+		dir := filepath.Join(env.WorkDir, "cache")
+		env.Setenv("LARDER_CACHE", dir)
 		env.Setenv("LARDER_TEST_LOCK", "1")
-		return os.WriteFile(file, testTokenizer(), 0o666)
+		return fillCache(dir)
 	})
+}
+
+// fillCache puts the tests' own tokenizer into a cache.
+func fillCache(dir string) error {
+	file := pipeline.Cache{Dir: dir}.Path("tokenizer.json", testLock().Models[0].Tokenizer.Sources[0].Pin)
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(file, testTokenizer(), 0o666)
 }
 
 func runScripts(t *testing.T, folder string, setup func(*testscript.Env) error) {
