@@ -225,7 +225,6 @@ func (l *Live) next(ctx context.Context, old *Base) (*Base, error) {
 		l.refused.err, l.refused.final = fmt.Errorf("version %s: %w", artifact.FolderName(digest), err), final
 		return nil, l.refused.err
 	}
-	l.refused = refusal{}
 	return next, nil
 }
 

@@ -55,8 +55,10 @@ func newEditions(t testing.TB, mode artifact.Mode, changes ...func(*shelf.Base))
 				}
 			}
 		}
-		if err := s.Save(e.shelf); err != nil {
-			t.Fatal(err)
+		for name, f := range s.MapFS {
+			if err := putFile(filepath.Join(e.shelf, filepath.FromSlash(name)), f.Data); err != nil {
+				t.Fatal(err)
+			}
 		}
 		e.digests = append(e.digests, strings.TrimSpace(string(s.MapFS["shop/latest"].Data)))
 	}
@@ -67,9 +69,14 @@ func newEditions(t testing.TB, mode artifact.Mode, changes ...func(*shelf.Base))
 // set makes latest name version i.
 func (e *editions) set(t testing.TB, i int) {
 	t.Helper()
-	if err := artifact.SetLatest(e.dir, e.digests[i]); err != nil {
+	if err := putFile(filepath.Join(e.dir, "latest"), []byte(e.digests[i]+"\n")); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// putFile puts a file in place at once, without the syncs that a crash would need.
+func putFile(file string, data []byte) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file+".new", data, 0o666), os.Rename(file+".new", file))
 }
 
 // folder is where version i is.
@@ -275,6 +282,7 @@ func TestLiveRefusesOtherSettings(t *testing.T) {
 			}
 			e.set(t, 0)
 			check(t, l, false)
+			check(t, l, false)
 			if got := log.one(t); !strings.Contains(got, `level=INFO msg="latest names the version that answers again"`) {
 				t.Errorf("%s", got)
 			}
@@ -334,6 +342,7 @@ func TestLiveRetries(t *testing.T) {
 	}
 	check(t, l, true)
 	mustAnswer(t, l, 1)
+	check(t, l, false)
 	log.one(t)
 }
 
@@ -386,7 +395,7 @@ func TestLiveForgets(t *testing.T) {
 func TestLiveConcurrent(t *testing.T) {
 	e := newEditions(t, Hybrid, nil, nil, nil, func(b *shelf.Base) { b.TopK = 5 })
 	l, log := e.open(t, LiveOptions{})
-	const lookers, swaps = 4, 30
+	const lookers, swaps = 4, 20
 	var ended atomic.Bool
 	var done atomic.Int64
 	var group sync.WaitGroup
@@ -394,7 +403,7 @@ func TestLiveConcurrent(t *testing.T) {
 	for i := range lookers {
 		counts[i] = map[string]int{}
 		group.Go(func() {
-			for n := 0; n < 1000 || !ended.Load(); n++ {
+			for n := 0; n < 500 || !ended.Load(); n++ {
 				a := l.LookUp(t.Context(), "refund of gift cards")
 				counts[i][answers(a)]++
 				done.Add(1)
@@ -504,6 +513,11 @@ func TestLiveClosed(t *testing.T) {
 				if err := l.Close(); err != nil {
 					t.Error(err)
 				}
+				select {
+				case <-l.stopped:
+				default:
+					t.Error("closed, and the poller has not ended")
+				}
 			}
 		})
 	}
@@ -533,26 +547,28 @@ func TestLiveClosed(t *testing.T) {
 	}
 }
 
-// A context that has ended is no reason to refuse a version, or to log anything.
+// A context that ends is no reason to refuse a version, to try it less often, or to log anything.
 func TestLiveCheckCancelled(t *testing.T) {
 	e := newEditions(t, Keyword, nil, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	end := false
+	var cancel func()
 	l, log := e.open(t, LiveOptions{Accept: func(_, _ *artifact.Manifest) error {
-		if end {
-			cancel()
-			return ctx.Err()
+		if cancel == nil {
+			return nil
 		}
-		return nil
+		cancel()
+		return errors.New("too late")
 	}})
 	e.set(t, 1)
-	end = true
-	for range 5 { // first ended while it opens, then from the start
-		if changed, err := l.Check(ctx); changed || !errors.Is(err, context.Canceled) {
-			t.Errorf("%v, %v", changed, err)
+	for range 5 {
+		var ctx context.Context
+		ctx, cancel = context.WithCancel(t.Context())
+		for range 2 { // ended while it opens, then from the start
+			if changed, err := l.Check(ctx); changed || !errors.Is(err, context.Canceled) {
+				t.Errorf("%v, %v", changed, err)
+			}
 		}
 	}
-	end = false
+	cancel = nil
 	if lines := log.take(); len(lines) > 0 {
 		t.Errorf("%q", lines)
 	}
@@ -565,11 +581,12 @@ func TestLiveCloseEndsSelfTest(t *testing.T) {
 	e := newEditions(t, Hybrid, outside, outside)
 	s := newService(t, `service "sample" 1`)
 	l, log := e.open(t, LiveOptions{Options: Options{QueryEncoder: s}, Every: time.Microsecond})
-	asked := make(chan bool)
+	asked, ended := make(chan bool), make(chan error, 1)
 	l.checking.Lock() // no self-test runs
 	s.change = func(ctx context.Context, v []float32) ([]float32, error) {
 		close(asked)
 		<-ctx.Done()
+		ended <- ctx.Err()
 		return nil, ctx.Err()
 	}
 	l.checking.Unlock()
@@ -577,6 +594,9 @@ func TestLiveCloseEndsSelfTest(t *testing.T) {
 	<-asked
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the self-test ended with %v", err)
 	}
 	if lines := log.take(); len(lines) > 0 {
 		t.Errorf("%q", lines)
@@ -650,4 +670,33 @@ func TestOpenLiveRefuses(t *testing.T) {
 	if l, err := OpenLive(e.dir+"/none", LiveOptions{}); l != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, %v", l, err)
 	}
+}
+
+// A version for another reader is refused for good, and named as such.
+func TestLiveUnsupported(t *testing.T) {
+	e := newEditions(t, Keyword, nil, nil)
+	l, log := e.open(t, LiveOptions{})
+	file := filepath.Join(e.folder(1), "manifest.json")
+	manifest, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest = bytes.Replace(manifest, []byte(artifact.Format), []byte("larder/9"), 1)
+	digest := artifact.Digest(manifest)
+	folder := filepath.Join(e.dir, artifact.FolderName(digest))
+	if err := errors.Join(os.WriteFile(file, manifest, 0o666), os.Rename(e.folder(1), folder), artifact.SetLatest(e.dir, digest)); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if changed, err := l.Check(t.Context()); changed || !errors.Is(err, artifact.ErrUnsupported) {
+			t.Fatalf("%v, %v", changed, err)
+		}
+		if err := os.RemoveAll(folder); err != nil { // it is not read again
+			t.Fatal(err)
+		}
+	}
+	if got := log.one(t); !strings.Contains(got, "larder/9") {
+		t.Error(got)
+	}
+	mustAnswer(t, l, 0)
 }

@@ -6,6 +6,7 @@
 //	results, err := b.Search(ctx, reader.Query{Text: "When do I get my money back?"})
 //
 // [Base.Search] gives full results, [Base.LookUp] what an agent's tool returns, [Base.Tool] that tool's description.
+// [OpenLive] opens a base that follows the newest version while the program runs.
 package reader
 
 import (
