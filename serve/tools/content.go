@@ -64,7 +64,7 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 	}
 	s := newSearch(f, in.Query, in.CaseSensitive)
 	defer s.close()
-	left, read, total := f.budget(), 0, 0
+	left, read, total := f.budget(ctx), 0, 0
 	for start := 0; start < len(w.files); start += round {
 		files := w.files[start:min(start+round, len(w.files))]
 		results := s.round(ctx, files)
@@ -94,7 +94,7 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 	}
 	a.omission = w.omission()
 	if left < 0 && len(a.Matches) == 1 {
-		a.Matches[0].Matches, a.Truncated = a.Matches[0].fit(f.budget()), true
+		a.Matches[0].Matches, a.Truncated = a.Matches[0].fit(f.budget(ctx)), true
 	}
 	a.FilesFound = len(a.Matches)
 	a.Success = w.failed == 0 || read > 0

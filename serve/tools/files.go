@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"io/fs"
 	"net/url"
@@ -47,11 +48,11 @@ const (
 	maxExtensions = 100       // in kb_get_stats
 )
 
-func (f Files) budget() int {
+func (f Files) budget(ctx context.Context) int {
 	if f.Budget > 0 {
-		return f.Budget
+		return budgetOf(ctx, f.Budget)
 	}
-	return defaultBudget
+	return budgetOf(ctx, defaultBudget)
 }
 
 // A problem is a path that could not be answered for, and why.

@@ -69,7 +69,7 @@ func (f Files) listDirectory(ctx context.Context, in listArguments) (listAnswer,
 	if err != nil {
 		return a, err
 	}
-	a.listing = f.listing(w)
+	a.listing = f.listing(ctx, w)
 	a.Success = w.visited > 0 || w.failed == 0
 	return a, nil
 }
@@ -85,7 +85,7 @@ func (f Files) searchFiles(ctx context.Context, in searchArguments) (searchAnswe
 	if err != nil {
 		return a, err
 	}
-	a.listing = f.listing(w)
+	a.listing = f.listing(ctx, w)
 	a.Success = w.visited > 0 || w.failed == 0
 	return a, nil
 }
@@ -94,10 +94,10 @@ func nothing() listing { return listing{Files: []listedFile{}, Directories: []li
 
 // listing shows what a walk met, as far as the budget goes, folders first: they lead to the files. What has vanished
 // since is not shown.
-func (f Files) listing(w *walk) listing {
+func (f Files) listing(ctx context.Context, w *walk) listing {
 	l := nothing()
 	l.omission = w.omission()
-	left := f.budget()
+	left := f.budget(ctx)
 	fits := func(e entry) bool {
 		left -= len(e.path) + len(path.Base(e.path)) + 40 // and the names of the fields
 		return left >= 0

@@ -40,7 +40,7 @@ func (f Files) readFiles(ctx context.Context, in readArguments) (readAnswer, err
 		a.Truncated, a.TotalPaths = true, len(in.Paths)
 		in.Paths = in.Paths[:maxPaths]
 	}
-	left := f.budget()
+	left := f.budget(ctx)
 	for _, name := range in.Paths {
 		if ctx.Err() != nil {
 			return a, context.Cause(ctx)
