@@ -5,11 +5,11 @@ go 1.26.0
 require (
 	example.com/larder v0.0.0
 	example.com/larder/pipeline v0.0.0
+	github.com/openai/openai-go/v3 v3.99.0
 )
 
 require (
 	github.com/coder/websocket v1.8.15 // indirect
-	github.com/openai/openai-go/v3 v3.99.0 // indirect
 	github.com/tidwall/gjson v1.20.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
