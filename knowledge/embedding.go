@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/larder/pipeline"
 )
@@ -14,6 +15,7 @@ import (
 // none.
 type Embedding struct {
 	embedder string // as in base.yaml, or [pipeline.Function]
+	openai   OpenAIOptions
 	problems func() []Problem
 	build    func(ctx context.Context, credential string) (Embedder, error) // nil for models in the lock
 }
@@ -27,6 +29,28 @@ func ONNX() Embedding { return Embedding{embedder: pipeline.ONNX} }
 
 // Native embeds with the reader's own encoder, by the base's [Model], in any build.
 func Native() Embedding { return Embedding{embedder: pipeline.Native} }
+
+// OpenAI embeds with a service that speaks OpenAI's embeddings interface. Its key is the value of the variable that
+// [CredentialEnv] names.
+func OpenAI(o OpenAIOptions) Embedding {
+	return Embedding{
+		embedder: pipeline.OpenAI,
+		openai:   o,
+		problems: func() (list []Problem) {
+			for _, p := range o.problems() {
+				list = append(list, Problem{"embed", p})
+			}
+			return list
+		},
+		build: func(ctx context.Context, credential string) (Embedder, error) {
+			o := o
+			if credential != "" {
+				o.Key = credential
+			}
+			return NewOpenAI(ctx, o)
+		},
+	}
+}
 
 // A Kind says what a text is embedded as.
 type Kind int
@@ -115,8 +139,35 @@ func Custom(build func(ctx context.Context) (Embedder, error)) Embedding {
 
 // embeddingOf is what base.yaml declares.
 func embeddingOf(s pipeline.Settings) Embedding {
-	if s.Mode == keyword {
+	switch {
+	case s.Mode == keyword:
 		return Embedding{}
+	case s.Embedder != pipeline.OpenAI:
+		return Embedding{embedder: s.Embedder}
 	}
-	return Embedding{embedder: s.Embedder}
+	return OpenAI(openAIOptions(s))
+}
+
+// OpenEmbedder opens the embedder that base.yaml declares with embedder: openai, whose key lookupEnv returns for the
+// variable that credential_env names. It is for [pipeline.BakeOptions].
+func OpenEmbedder(lookupEnv func(string) (string, bool)) func(context.Context, pipeline.Settings) (Embedder, error) {
+	return func(ctx context.Context, s pipeline.Settings) (Embedder, error) {
+		e := embeddingOf(s)
+		if e.build == nil {
+			return nil, fmt.Errorf("embedder: %s is not one that base.yaml can declare", s.Embedder)
+		}
+		credential, err := credential(s.Credential, lookupEnv)
+		if err != nil {
+			return nil, err
+		}
+		return e.build(ctx, credential)
+	}
+}
+
+func openAIOptions(s pipeline.Settings) OpenAIOptions {
+	o := s.OpenAI
+	return OpenAIOptions{
+		Model: o.Model, BaseURL: o.BaseURL, Dimensions: o.Dimensions, QueryPrefix: o.QueryPrefix, PassagePrefix: o.PassagePrefix,
+		Batch: o.Batch, Retries: o.Retries, Timeout: time.Duration(o.Timeout * float64(time.Second)), KeyEnv: s.Credential,
+	}
 }

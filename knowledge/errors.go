@@ -91,7 +91,7 @@ func (c *config) problems() (list []Problem) {
 	case s.Mode == keyword && given:
 		wrong("embed", "keyword mode embeds nothing (allowed: no Embed, or mode meaning or hybrid)")
 	case (s.Mode == "meaning" || s.Mode == "hybrid") && !given:
-		wrong("embed", "missing, and mode %s needs it (allowed: ONNX(), Native(), Function(…), Custom(…); or mode keyword)", s.Mode)
+		wrong("embed", "missing, and mode %s needs it (allowed: ONNX(), Native(), OpenAI(…), Function(…), Custom(…); or mode keyword)", s.Mode)
 	}
 	if c.embedding.problems != nil {
 		list = append(list, c.embedding.problems()...)

@@ -3,7 +3,8 @@
 //
 //	refunds, err := knowledge.New("refunds", "knowledge/refunds",
 //		knowledge.IndexDir("knowledge/.index/refunds"),
-//		knowledge.Embed(knowledge.ONNX()))
+//		knowledge.Embed(knowledge.OpenAI(knowledge.OpenAIOptions{Model: "text-embedding-3-small"})),
+//		knowledge.CredentialEnv("OPENAI_API_KEY"))
 //	…
 //	err = refunds.Start(ctx)                      // once a process, before the first call
 //	answer := refunds.LookUp(ctx, "When do I get my money back?")

@@ -153,7 +153,7 @@ func TestNewListsEveryWrongField(t *testing.T) {
 		options []Option
 		want    []string // field: beginning of the text
 	}{
-		{"defaults need an embedder", "faq", "faq", nil, []string{"embed: missing, and mode hybrid needs it (allowed: ONNX(), Native(), Function(…), Custom(…); or mode keyword)"}},
+		{"defaults need an embedder", "faq", "faq", nil, []string{"embed: missing, and mode hybrid needs it (allowed: ONNX(), Native(), OpenAI(…), Function(…), Custom(…); or mode keyword)"}},
 		{"all at once", "No Name", " ", []Option{Mode("both"), ChunkSize(0), ChunkOverlap(-1), TopK(21), MinScore(1.5), Model("gpt"), CredentialEnv("sk-1 2")}, []string{
 			`name: "No Name" can't name a base (up to 63 of a-z, 0-9, _ and -`, `mode: "both" is not one of meaning, keyword, hybrid`, "chunk_size: 0 is out of range (1 to 2048)",
 			"chunk_overlap: -1 is out of range (0 to 2048)", "top_k: 21 is out of range (1 to 20)", "min_score: 1.5 is out of range (0 to 1; only 0 in keyword mode)",
@@ -204,6 +204,7 @@ func TestNewTakesTheLimits(t *testing.T) {
 		{Mode("keyword"), ChunkSize(2048), ChunkOverlap(2048), TopK(20), nil, Log(nil), LookupEnv(nil)},
 		{Embed(ONNX())}, {Embed(Native()), Model("e5-small-v2")},
 		{Mode("meaning"), MinScore(1), Embed(Function("x", 1, (&wordsOf{}).embed))},
+		{Embed(OpenAI(OpenAIOptions{Model: "text-embedding-3-small"})), CredentialEnv("OPENAI_API_KEY")},
 	} {
 		if _, err := New("faq", "nowhere", options...); err != nil {
 			t.Error(err)

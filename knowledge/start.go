@@ -215,6 +215,9 @@ func (c *config) configure(s *pipeline.Settings) error {
 	if own.Mode != keyword {
 		s.Embedder = c.embedding.embedder
 	}
+	if s.Embedder == pipeline.OpenAI {
+		s.OpenAI.Model = c.embedding.openai.Model
+	}
 	return nil
 }
 
