@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"example.com/larder/internal/durable"
+	"example.com/larder/knowledge"
 	"example.com/larder/models"
 	"example.com/larder/pipeline"
 )
@@ -44,7 +46,7 @@ func (f fetching) fetcher(e *environment) (*pipeline.Fetcher, error) {
 
 type bakeCommand struct {
 	Dir      string   `arg:"" optional:"" default:"content" help:"A base's folder, or a folder of such (default: content)."`
-	Output   string   `short:"o" default:"dist" help:"Shelf for the artifacts (default: dist)." placeholder:"DIR"`
+	Output   string   `short:"o" help:"Shelf for the artifacts (default: the index_dir that base.yaml names, or else dist)." placeholder:"DIR"`
 	Base     []string `short:"b" sep:"none" help:"Bake the base in the folder of this name; may be repeated (default: all)." placeholder:"NAME"`
 	Embedder string   `enum:",onnx,native" default:"" help:"Embed with onnx or native, whatever base.yaml says." placeholder:"NAME"`
 	Bundle   bool     `help:"Put the encoder into the artifact's folder, so that it is complete alone."`
@@ -84,7 +86,7 @@ func (c *bakeCommand) Run(e *environment) error {
 			break
 		}
 		report, err := pipeline.Bake(e, pipeline.BakeOptions{
-			Folder: folder, Shelf: c.Output, Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
+			Folder: folder, Shelf: cmp.Or(c.Output, "dist"), UseIndexDir: c.Output == "", OpenEmbedder: knowledge.OpenEmbedder(env.lookup), Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
 			Version: version, Revision: c.Revision, LookupEnv: env.lookup,
 		})
 		if env.err != nil {

@@ -35,6 +35,8 @@ type commands struct {
 	Parse   parseCommand   `cmd:"" help:"Print what a bake would read of a file."`
 	Eval    evalCommand    `cmd:"" help:"Measure how well questions are answered."`
 	Models  modelsCommand  `cmd:"" help:"List or fetch the files that models.lock names."`
+	Mcp     mcpCommand     `cmd:"" help:"Serve tools for agents over the Model Context Protocol."`
+	Tools   toolsCommand   `cmd:"" help:"Print or run the tools that agents call."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of base.yaml."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/larder/artifact"
+	"example.com/larder/knowledge"
 	"example.com/larder/reader"
 )
 
@@ -68,7 +69,7 @@ func (c *searchCommand) Run(e *environment) error {
 	limit := c.TopK
 	modes := map[artifact.Mode]bool{}
 	for _, name := range names {
-		base, err := reader.Open(os.DirFS(c.Shelf), name, reader.Options{})
+		base, err := openBase(e, c.Shelf, name)
 		if err != nil {
 			return openError(c.Shelf, name, err)
 		}
@@ -127,6 +128,36 @@ func checkDay(flag, day string) error {
 		return usageError{fmt.Errorf("%s: %q is not a day as YYYY-MM-DD", flag, day)}
 	}
 	return nil
+}
+
+// openBase opens a base on a shelf, with the service that answers queries if its artifact needs one.
+func openBase(e *environment, shelf, name string) (*reader.Base, error) {
+	var o reader.Options
+	fsys := os.DirFS(shelf)
+	if artifact.CheckBaseName(name) == nil { // otherwise, Open says what is wrong
+		folder, _, err := artifact.Locate(fsys, name)
+		if err != nil {
+			return nil, fmt.Errorf("open base %s: %w", name, err)
+		}
+		m, err := artifact.Inspect(fsys, folder)
+		if err != nil {
+			return nil, fmt.Errorf("open base %s: %w", name, err)
+		}
+		if o.QueryEncoder, err = queryEncoder(e, m); err != nil {
+			return nil, err
+		}
+	}
+	return reader.Open(fsys, name, o)
+}
+
+// queryEncoder is what makes the vectors of queries for an artifact, if a service made its own.
+func queryEncoder(e *environment, m *artifact.Manifest) (reader.QueryEncoder, error) {
+	var env secrets
+	encoder, err := knowledge.QueryEncoder(e, m, env.lookup)
+	if env.err != nil {
+		return nil, env.err
+	}
+	return encoder, err
 }
 
 // openError says which bases there are if the one that could not be opened is none of them.

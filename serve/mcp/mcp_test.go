@@ -267,6 +267,32 @@ func TestStdio(t *testing.T) {
 	}
 }
 
+// TestStdioAnswersAtTheEnd: what was asked before the input ended is answered.
+func TestStdioAnswersAtTheEnd(t *testing.T) {
+	session := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	for i := range 20 {
+		session += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk"}}}`, i+2) + "\n"
+	}
+	read, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := Serve(t.Context(), NewServer(table(t, base{Base: openShop(t)}), Options{}), io.NopCloser(strings.NewReader(session)), out)
+		out.Close()
+		ended <- err
+	}()
+	answers, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(answers, []byte(`"structuredContent"`)); n != 20 {
+		t.Errorf("%d of 20 answers:\n%.500s", n, answers)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHTTPRefuses(t *testing.T) {
 	const token = "0123456789abcdef0123456789abcdef"
 	server := NewServer(table(t, base{Base: openShop(t)}), Options{})

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.com/larder/artifact"
+	"example.com/larder/knowledge"
+	"example.com/larder/reader"
+	"example.com/larder/serve/tools"
+)
+
+// A servedBase is a base that tools look things up in, and the files that it is made of.
+type servedBase struct {
+	name    string
+	tool    *artifact.Tool                       // that it declares
+	opened  func() error                         // waits until the base is open
+	current func() *reader.Base                  // likewise; nil if it can't be opened
+	files   func(local bool) (tools.Files, bool) // false if the artifact has none; local shows the paths of this machine
+	close   func() error
+}
+
+func (b servedBase) Name() string             { return b.name }
+func (b servedBase) Declared() *artifact.Tool { return b.tool }
+func (b servedBase) Current() *reader.Base    { return b.current() }
+
+// served are all the bases that a command names: on shelves, of artifacts, and of folders with documents.
+type served struct {
+	bases []servedBase
+}
+
+func (s *served) Close() error {
+	var errs []error
+	for _, b := range s.bases {
+		errs = append(errs, b.close())
+	}
+	return errors.Join(errs...)
+}
+
+// opened waits until all bases are open.
+func (s *served) opened() error {
+	var errs []error
+	for _, b := range s.bases {
+		errs = append(errs, b.opened())
+	}
+	return errors.Join(errs...)
+}
+
+// table is what an agent can call: the lookups, search and fetch, and the file tools where there are files.
+func (s *served) table(local bool) ([]tools.Tool, error) {
+	var bases []tools.Base
+	trees := map[string]tools.Files{}
+	for _, b := range s.bases {
+		bases = append(bases, b)
+		if files, ok := b.files(local); ok {
+			trees[b.name] = files
+		}
+	}
+	list, err := tools.LookUpTools(bases)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, tools.SearchTools(bases)...)
+	if len(trees) > 0 {
+		list = append(list, tools.FileTools(tools.Union(trees))...)
+	}
+	return list, nil
+}
+
+// serveOptions are what the commands that serve tools have in common.
+type serveOptions struct {
+	From []string `arg:"" optional:"" name:"place" help:"Shelves, artifacts, or folders of documents (default: dist)." placeholder:"PLACE"`
+	fetching
+}
+
+// open begins to open all bases, of which only the manifests are read before it returns: a client waits for the list of
+// tools, and the model takes a moment until it calls one. A folder of documents is started as its base.yaml declares it.
+func (o serveOptions) open(e *environment, log *slog.Logger) (*served, error) {
+	places := o.From
+	if len(places) == 0 {
+		places = []string{"dist"}
+	}
+	s := &served{}
+	for _, place := range places {
+		bases, err := o.openPlace(e, place, log)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		s.bases = append(s.bases, bases...)
+	}
+	from := map[string]bool{}
+	for _, b := range s.bases {
+		if from[b.name] {
+			return nil, errors.Join(hinted{usageError{fmt.Errorf("two bases are called %s", b.name)}, "serve one of them, or set name in base.yaml"}, s.Close())
+		}
+		from[b.name] = true
+	}
+	return s, nil
+}
+
+func (o serveOptions) openPlace(e *environment, place string, log *slog.Logger) ([]servedBase, error) {
+	info, err := os.Stat(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, hinted{usageError{fmt.Errorf("there is no %s", place)}, "name a shelf, an artifact or a folder of documents; larder bake makes a shelf"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, hinted{usageError{fmt.Errorf("%s is not a folder", place)}, "name a shelf, an artifact or a folder of documents"}
+	}
+	if isArtifact(place) {
+		b, err := openLive(e, place, log)
+		return []servedBase{b}, err
+	}
+	if names, err := basesOn(place); err == nil {
+		var list []servedBase
+		for _, name := range names {
+			b, err := openLive(e, filepath.Join(place, name), log)
+			if err != nil {
+				return nil, errors.Join(err, (&served{list}).Close())
+			}
+			list = append(list, b)
+		}
+		return list, nil
+	}
+	folders, err := baseFolders(place, nil)
+	if err != nil {
+		return nil, hinted{usageError{fmt.Errorf("%s is neither a shelf nor an artifact, and %w", place, err)}, "bake a shelf with larder bake"}
+	}
+	var list []servedBase
+	for _, folder := range folders {
+		b, err := o.startFolder(e, folder, log)
+		if err != nil {
+			return nil, errors.Join(err, (&served{list}).Close())
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+// isArtifact tells whether a folder is an artifact, or holds the versions of one.
+func isArtifact(folder string) bool {
+	for _, name := range []string{"manifest.json", "latest"} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// openLive opens an artifact and follows it.
+func openLive(e *environment, folder string, log *slog.Logger) (servedBase, error) {
+	m, encoder, err := inspect(e, folder)
+	if err != nil {
+		return servedBase{}, fmt.Errorf("%s: %w", folder, err)
+	}
+	opening := make(chan struct{})
+	var live *reader.Live
+	go func() {
+		defer close(opening)
+		if live, err = reader.OpenLive(folder, reader.LiveOptions{Options: reader.Options{Logger: log, QueryEncoder: encoder}}); err != nil {
+			err = fmt.Errorf("%s: %w", folder, err)
+		}
+	}()
+	wait := func() *reader.Live { <-opening; return live }
+	return servedBase{
+		name: m.Base, tool: m.Tool,
+		opened:  func() error { <-opening; return err },
+		current: func() *reader.Base { return wait().Base() },
+		close:   func() error { return wait().Close() },
+		files:   func(bool) (tools.Files, bool) { return tools.Files{}, false },
+	}, nil
+}
+
+// inspect reads the manifest of the artifact that a folder means, and opens what answers queries if that is a service.
+func inspect(e *environment, folder string) (*artifact.Manifest, reader.QueryEncoder, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	version, _, err := artifact.Locate(root.FS(), ".")
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := artifact.Inspect(root.FS(), version)
+	if err != nil {
+		return nil, nil, err
+	}
+	encoder, err := queryEncoder(e, m)
+	return m, encoder, err
+}
+
+// startFolder starts the base that a folder of documents declares.
+func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logger) (servedBase, error) {
+	fetcher, err := o.fetcher(e)
+	if err != nil {
+		return servedBase{}, err
+	}
+	var env secrets
+	b, err := knowledge.Declared(folder, knowledge.Fetcher(fetcher), knowledge.Log(log), knowledge.LookupEnv(env.lookup))
+	if err != nil {
+		return servedBase{}, usageError{err}
+	}
+	err = b.Start(e)
+	if env.err != nil {
+		err = env.err
+	}
+	if err != nil {
+		return servedBase{}, errors.Join(err, b.Close())
+	}
+	tree, err := tools.OpenFolder(folder)
+	if err != nil {
+		return servedBase{}, errors.Join(err, b.Close())
+	}
+	return servedBase{
+		name: b.Name(), tool: b.Current().Manifest().Tool, current: b.Current, opened: func() error { return nil },
+		close: func() error { return errors.Join(b.Close(), tree.Close()) },
+		files: func(local bool) (tools.Files, bool) {
+			if local {
+				return tools.Files{FS: tree, FullPath: tree.FullPath}, true
+			}
+			return tools.Files{FS: tree, FullPath: tools.URI(b.Name())}, true
+		},
+	}, nil
+}
+
+// names of the bases, for messages.
+func (s *served) names() string {
+	var list []string
+	for _, b := range s.bases {
+		list = append(list, b.name+"@"+version12(b.current()))
+	}
+	return strings.Join(list, ", ")
+}
+
+func version12(b *reader.Base) string { return artifact.FolderName(b.Artifact().Digest) }
+
+var _ tools.Base = servedBase{}
