@@ -254,7 +254,7 @@ func (e *openAI) EmbedQuery(ctx context.Context, query string) ([]float32, error
 	if strings.TrimSpace(query) == "" {
 		return nil, e.errorf("", "the query is empty")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, min(queryTimeout, e.options.Timeout), errSlow)
+	ctx, cancel := withLimit(ctx, min(queryTimeout, e.options.Timeout))
 	defer cancel()
 	rows, err := e.request(ctx, []string{e.options.QueryPrefix + query}, min(queryRetries, e.options.Retries))
 	if err != nil {

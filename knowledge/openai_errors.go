@@ -31,8 +31,8 @@ func (e *openAI) errorf(hint, format string, args ...any) *fault {
 
 // stopped is the error of a context that has ended.
 func (e *openAI) stopped(ctx context.Context) error {
-	if context.Cause(ctx) == errSlow {
-		f := e.errorf("see whether the service is up; passages may need a smaller batch or a longer timeout", "%s did not answer in time", e.host)
+	if limit, ok := context.Cause(ctx).(slow); ok {
+		f := e.errorf("see whether the service is up; passages may need a smaller batch or a longer timeout", "%s: %v", e.host, limit)
 		f.transient = true
 		return f
 	}

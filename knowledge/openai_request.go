@@ -28,8 +28,15 @@ const (
 	bytesANumber = 48       // digits, sign, exponent, comma, and an indented line's blanks
 )
 
-// errSlow is the cause of contexts that end because the service took too long, and not the caller.
-var errSlow = errors.New("no answer in time")
+// slow is the cause of contexts that end because the service took longer than this, and not the caller.
+type slow time.Duration
+
+func (d slow) Error() string { return "no answer within " + time.Duration(d).String() }
+
+// withLimit is context.WithTimeout, for a time that is the service's.
+func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, slow(d))
+}
 
 var (
 	errRedirect = errors.New("redirected")
@@ -83,7 +90,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // ask asks once. An error is a [fault], or it is the context's.
 func (e *openAI) ask(ctx context.Context, texts []string) ([][]float32, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, e.options.Timeout, errSlow)
+	ctx, cancel := withLimit(ctx, e.options.Timeout)
 	defer cancel()
 	params := openai.EmbeddingNewParams{Model: e.options.Model, Input: openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}}
 	if e.options.Dimensions > 0 {
@@ -153,22 +160,19 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 
 // parse returns the vectors of an answer in the order of the texts, of length 1.
 func (e *openAI) parse(response *http.Response, body []byte, texts int) ([][]float32, error) {
-	var answer struct {
-		Data []struct {
-			Index     *int
-			Embedding numbers
-		}
-	}
-	if err := json.Unmarshal(body, &answer); errors.Is(err, errNumbers) {
+	items, err := parseItems(body, texts)
+	switch {
+	case errors.Is(err, errNumbers):
 		return nil, e.errorf("", "%s: %v", e.host, err)
-	} else if response.StatusCode != http.StatusOK || err != nil || answer.Data == nil {
+	case response.StatusCode != http.StatusOK || err != nil:
 		return nil, e.incompatible(response)
-	}
-	if len(answer.Data) != texts {
-		return nil, e.errorf("", "%s: %d vectors for %d texts", e.host, len(answer.Data), texts)
+	case len(items) > texts:
+		return nil, e.errorf("", "%s: more than %d vectors for %d texts", e.host, texts, texts)
+	case len(items) < texts:
+		return nil, e.errorf("", "%s: %d vectors for %d texts", e.host, len(items), texts)
 	}
 	rows := make([][]float32, texts)
-	for _, d := range answer.Data {
+	for _, d := range items {
 		switch {
 		case d.Index == nil:
 			return nil, e.errorf("", "%s: a vector without an index", e.host)
@@ -187,6 +191,33 @@ func (e *openAI) parse(response *http.Response, body []byte, texts int) ([][]flo
 		rows[*d.Index] = d.Embedding
 	}
 	return rows, nil
+}
+
+// An item is a vector with its place.
+type item struct {
+	Index     *int
+	Embedding numbers
+}
+
+// parseItems returns the items of an answer, and one more than most if there are more: an item takes more memory than
+// the two bytes that an empty one takes in the answer.
+func parseItems(body []byte, most int) (items []item, err error) {
+	var answer struct{ Data json.RawMessage }
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, err
+	}
+	list := json.NewDecoder(bytes.NewReader(answer.Data))
+	if begin, err := list.Token(); err != nil || begin != json.Delim('[') {
+		return nil, errors.New("no list of vectors")
+	}
+	for list.More() && len(items) <= most {
+		var i item
+		if err := list.Decode(&i); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	return items, nil
 }
 
 // numbers is a list of numbers and nothing else.

@@ -525,7 +525,7 @@ var openAIFailures = []struct {
 	{"NaN", raw(200, oneVector("[NaN,1,1,1]")), "does not speak OpenAI's", "/v1"},
 	{"deep", raw(200, oneVector(strings.Repeat("[", 50_000))), "does not speak OpenAI's", "/v1"},
 	{"no vectors", raw(200, `{"data": []}`), "HOST: 0 vectors for 1 texts", ""},
-	{"many objects", raw(200, `{"data": [`+strings.Repeat("{},", 20_000)+`{}]}`), "HOST: 20001 vectors for 1 texts", ""},
+	{"many objects", raw(200, `{"data": [`+strings.Repeat("{},", 20_000)+`{}]}`), "HOST: more than 1 vectors for 1 texts", ""},
 	{"no index", raw(200, `{"data": [{"embedding": [1,2,3,4]}]}`), "a vector without an index", ""},
 	{"wrong index", raw(200, `{"data": [{"index": 7, "embedding": [1,2,3,4]}]}`), "a vector with the index 7, for 1 texts", ""},
 	{"negative index", raw(200, `{"data": [{"index": -1, "embedding": [1,2,3,4]}]}`), "a vector with the index -1", ""},
@@ -739,7 +739,7 @@ func TestOpenAIHangs(t *testing.T) {
 		_, passages := e.Embed(t.Context(), []string{testPassage})
 		_, query := e.EmbedQuery(t.Context(), testQuery)
 		for _, err := range []error{passages, query} {
-			if err == nil || !strings.Contains(err.Error(), "did not answer in time") || errors.Is(err, context.DeadlineExceeded) {
+			if err == nil || !strings.Contains(err.Error(), ": no answer within 30ms") || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a service that hangs: %v", err)
 			}
 		}
