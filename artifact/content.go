@@ -22,6 +22,7 @@ type Content struct {
 	Terms     []Term     // in ascending order
 	Vectors   []float32  // one row of Model.Dimensions for each chunk, in order; nil in keyword mode
 	Probes    []Probe    // nil in keyword mode
+	Originals bool       // the source files of documents with text are part of the artifact
 }
 
 // A Document is a file of a base and the chunks of its text.
@@ -39,6 +40,7 @@ type Document struct {
 	Verdict     Verdict
 	Reason      string
 	Pages       int
+	Original    []byte // the source file, if the content has originals and the document has text
 	Text        string
 	Chunks      []Chunk
 }
@@ -104,6 +106,9 @@ func Encode(c *Content, bitmap BitmapWriter) (*Files, error) {
 		sections["vectors"] = quantizeVectors(c.Vectors, c.Model.Dimensions)
 		sections["selftest"] = writeSelftest(c.Probes, c.Model.Dimensions)
 	}
+	if c.Originals {
+		sections["originals"] = writeOriginals(c.Documents)
+	}
 	files, err := encodeManifest(c, sections, len(infos))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", c.Base, err)
@@ -129,7 +134,7 @@ func encodeManifest(c *Content, sections map[string][]byte, documents int) (*Fil
 		Counts: Counts{documents, c.chunks(), len(c.Terms)},
 	}
 	files := map[string][]byte{}
-	for _, name := range sectionNames(c.Model != nil) {
+	for _, name := range sectionNames(c.Model != nil, c.Originals) {
 		data := sections[name]
 		m.Sections = append(m.Sections, Section{name, int64(len(data)), Digest(data)})
 		files[name+".bin"] = data
@@ -159,6 +164,9 @@ func (c *Content) check() error {
 		last = d.Path
 		if err := d.check(); err != nil {
 			return fmt.Errorf("document %q: %w", d.Path, err)
+		}
+		if !c.Originals && d.Original != nil {
+			return fmt.Errorf("document %q: an original, yet the content has none", d.Path)
 		}
 	}
 	last = ""

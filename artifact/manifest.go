@@ -111,6 +111,11 @@ func (t Tool) Check() error {
 	return nil
 }
 
+// HasOriginals tells whether the artifact holds the source files of its documents.
+func (m *Manifest) HasOriginals() bool {
+	return slices.ContainsFunc(m.Sections, func(s Section) bool { return s.Name == "originals" })
+}
+
 // External tells whether the vectors are of an embedder that is not among the encoders here.
 func (m *Model) External() bool { return m != nil && m.Embedder != "" }
 
@@ -252,12 +257,15 @@ func (m *Manifest) checkModel() error {
 }
 
 // sectionNames returns the names that a manifest must list, sorted (M3).
-func sectionNames(withModel bool) []string {
+func sectionNames(withModel, withOriginals bool) []string {
 	names := []string{"chunks", "documents", "filters", "postings", "strings", "terms", "text"}
 	if withModel {
 		names = append(names, "selftest", "vectors")
-		slices.Sort(names)
 	}
+	if withOriginals {
+		names = append(names, "originals")
+	}
+	slices.Sort(names)
 	return names
 }
 
@@ -269,7 +277,7 @@ func (m *Manifest) checkSections() error {
 		}
 		names = append(names, s.Name)
 	}
-	want := sectionNames(m.Model != nil)
+	want := sectionNames(m.Model != nil, slices.Contains(names, "originals"))
 	for _, name := range names {
 		if !slices.Contains(want, name) {
 			return unsupported(manifestFile, "M3", "section %q is unknown to this reader", name)

@@ -33,6 +33,7 @@ type Artifact struct {
 	filters   filters
 	vectors   *Vectors
 	probes    []Probe
+	originals originals
 }
 
 // Open reads the artifact in folder dir of fsys, "." for its root. It checks every byte against its digest, and
@@ -189,6 +190,11 @@ func (a *Artifact) parse(sections map[string][]byte) (err error) {
 	}
 	if a.filters, err = readFilters(sections["filters"], a.strings, a.chunks.len()); err != nil {
 		return err
+	}
+	if m.HasOriginals() {
+		if a.originals, err = readOriginals(sections["originals"], a.documents); err != nil {
+			return err
+		}
 	}
 	if m.Model == nil {
 		return nil

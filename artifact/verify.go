@@ -8,7 +8,7 @@ import (
 
 // Verify checks the rules that opening leaves out, but for E2, which needs the encoder.
 func (a *Artifact) Verify() error {
-	for _, check := range []func() error{a.verifyDocuments, a.verifyChunks, a.verifyPostings, a.verifyFilters, a.verifyStrings} {
+	for _, check := range []func() error{a.verifyDocuments, a.verifyChunks, a.verifyPostings, a.verifyFilters, a.verifyStrings, a.verifyOriginals} {
 		if err := check(); err != nil {
 			return fmt.Errorf("verify artifact %s: %w", a.Manifest.Base, err)
 		}

@@ -39,6 +39,8 @@ type Document struct {
 	// Reason says why Verdict is neither OK nor Blank, in one line without the document's text.
 	Reason string
 	fault  error // why it could not even be tried, which is not the document's fault
+
+	original []byte // the source file, if the artifact is to hold it
 	// LeftOut counts what was read and is in no block, by reason, such as "comment" or "link target".
 	LeftOut map[string]int
 }

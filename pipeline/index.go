@@ -32,6 +32,7 @@ func (b *bake) index(ctx context.Context) error {
 		Tool:      b.settings.tool(),
 		Terms:     terms,
 		Vectors:   b.vectors,
+		Originals: b.settings.Originals,
 	}
 	if b.vectors != nil {
 		b.content.Model = b.model.manifest()

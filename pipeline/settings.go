@@ -34,6 +34,7 @@ type Settings struct {
 	BadPages     string        // what becomes of pages that can't be read: fail (default), skip or keep
 	PasswordEnv  []string      // environment variables with passwords of PDF files
 	Encoding     string        // of text files; "" finds out
+	Originals    bool          // the artifact holds the documents' files
 	Serial       uint64        // set by hand, at most 2^53-1; default 0
 	// Boosts multiply a hit's fused score by its document's content type, 0.1 to 10 each. base.yaml
 	// replaces single entries of the defaults.

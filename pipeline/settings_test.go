@@ -44,6 +44,7 @@ pdf_engine: ledongthuc
 bad_pages: keep
 pdf_password_env: [A_1, _b]
 encoding: windows-1251
+originals: true
 serial: 9007199254740991
 boosts: {faq: 0.1, "выписка": 10}
 skip: ["old/**/*.pdf", "[a-z].md"]
@@ -93,7 +94,7 @@ tool: {name: look_up_refunds, description: "Look up refunds."}
 	{name: "not a mapping", text: "- a\n", want: []string{"1: a list has the wrong type (allowed: keys and values: name, mode, "}},
 	{name: "text alone", text: "hybrid\n", want: []string{`1: "hybrid", text, has the wrong type (allowed: keys and values: `}},
 	{name: "unknown keys", text: "chunksize: 90\n\nchunk-overlap: 5\ncolour: red\ntopk: 3\nOverlap: 3\n<<: 3\n", want: []string{
-		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, openai, credential_env, index_dir, tool, language, pdf_engine, bad_pages, pdf_password_env, encoding, serial, boosts, skip, metadata); did you mean chunk_size?",
+		"1: chunksize: unknown key (allowed: name, mode, chunk_size, chunk_overlap, top_k, min_score, model, embedder, openai, credential_env, index_dir, tool, language, pdf_engine, bad_pages, pdf_password_env, encoding, originals, serial, boosts, skip, metadata); did you mean chunk_size?",
 		"3: chunk-overlap: unknown key (",
 		"4: colour: unknown key (",
 		"5: topk: unknown key (",
@@ -265,7 +266,7 @@ func TestSettingsValues(t *testing.T) {
 	want := Settings{
 		Name: "refunds-2", Mode: "meaning", ChunkSize: 64, ChunkOverlap: 64, TopK: 20, MinScore: 0.25,
 		Model: "e5-small-v2", Embedder: "native", Languages: []string{"en", "ru"}, PDFEngine: "ledongthuc",
-		BadPages: "keep", PasswordEnv: []string{"A_1", "_b"}, Encoding: "windows-1251",
+		BadPages: "keep", PasswordEnv: []string{"A_1", "_b"}, Encoding: "windows-1251", Originals: true,
 		Serial: maxSerial, Boosts: boosts, Skip: []string{"old/**/*.pdf", "[a-z].md"},
 		Metadata: []MetadataRule{
 			{"**", Meta{ContentType: "note", Topics: []string{"a a", "b"}, UnitID: "7", Date: time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)}},
@@ -468,7 +469,7 @@ func TestSchemaAgrees(t *testing.T) {
 	for _, line := range []string{
 		"name: ''", "name: models", "name: A", "name: -a", "name: 1", "mode: x", "mode:", "chunk_size: 0", "chunk_size: 2049", "chunk_size: 1.5",
 		"chunk_size: '9'", "chunk_overlap: -1", "chunk_overlap: 2049", "top_k: 0", "top_k: 21", "min_score: -0.1", "min_score: 1.01", "min_score: true",
-		"model: x", "embedder: x", "language: fr", "language: [fr]", "language: [en, en]", "language: {}", "pdf_engine: x", "serial: -1",
+		"model: x", "embedder: x", "language: fr", "language: [fr]", "language: [en, en]", "language: {}", "pdf_engine: x", "serial: -1", "originals: 1", "originals: 'true'", "originals:",
 		"serial: 9007199254740992", "serial: 0.5", "boosts: 1", "boosts: {faq: 0.09}", "boosts: {faq: 10.1}", "boosts: {faq: x}", "boosts: {'a b': 1}",
 		"boosts: {'': 1}", "skip: x", "skip: [1]", "skip: ['']", "skip: [/x]", "metadata: x", "metadata: [x]", "metadata: [{}]",
 		"metadata: [{files: 1}]", "metadata: [{files: a, x: y}]", "metadata: [{files: a, content_type: ''}]", "metadata: [{files: a, content_type: a b}]",

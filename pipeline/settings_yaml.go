@@ -116,6 +116,7 @@ func settingKeys() []settingKey {
 			s.PasswordEnv = r.texts(key.name, key.allowed, n, true)
 		}},
 		{"encoding", "a name of the WHATWG's list of encodings, such as windows-1251", text(func(s *Settings) *string { return &s.Encoding })},
+		{"originals", "true or false", (*settingsReader).originals},
 		{"serial", fmt.Sprintf("0 to %d", uint64(maxSerial)), func(r *settingsReader, key settingKey, n *yaml.Node, s *Settings) {
 			if v, ok := r.whole(key.name, key.allowed, n); ok && v < 0 {
 				r.wrong(n.Line, key.name, "%d is out of range (%s)", v, key.allowed)
@@ -365,6 +366,13 @@ func (r *settingsReader) whole(key, allowed string, n *yaml.Node) (int64, bool) 
 		return 0, false
 	}
 	return int64(v), true
+}
+
+func (r *settingsReader) originals(key settingKey, n *yaml.Node, s *Settings) {
+	r.lines[key.name] = n.Line
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" || n.Decode(&s.Originals) != nil {
+		r.wrongType(key.name, key.allowed, n)
+	}
 }
 
 func (r *settingsReader) boosts(key settingKey, n *yaml.Node, s *Settings) {

@@ -38,7 +38,7 @@ func artifactDocument(s Source, hash [32]byte, d *Document) artifact.Document {
 		doc.Date = d.Meta.Date.Format(time.DateOnly)
 	}
 	if d.hasText() {
-		doc.Text = d.Text
+		doc.Text, doc.Original = d.Text, d.original
 	}
 	return doc
 }

@@ -174,8 +174,48 @@ func openLive(e *environment, folder string, log *slog.Logger) (servedBase, erro
 		opened:  func() error { <-opening; return err },
 		current: func() *reader.Base { return wait().Base() },
 		close:   func() error { return wait().Close() },
-		files:   func(bool) (tools.Files, bool) { return tools.Files{}, false },
+		files: func(bool) (tools.Files, bool) {
+			current := func() *reader.Base { return wait().Base() }
+			return tools.Files{FS: liveFiles(current), FullPath: func(path string) string { return liveURI(current(), path) }}, m.HasOriginals()
+		},
 	}, nil
+}
+
+// liveFiles are the originals in the version that answers now.
+type liveFiles func() *reader.Base
+
+var errNotOpen = errors.New("the base is not open")
+
+func (f liveFiles) tree(op, name string) (fs.FS, error) {
+	if b := f(); b != nil {
+		return b.Artifact().Originals(), nil
+	}
+	return nil, &fs.PathError{Op: op, Path: name, Err: errNotOpen}
+}
+
+func (f liveFiles) Open(name string) (fs.File, error) {
+	tree, err := f.tree("open", name)
+	if err != nil {
+		return nil, err
+	}
+	return tree.Open(name)
+}
+
+// Stat describes a file or a folder.
+func (f liveFiles) Stat(name string) (fs.FileInfo, error) {
+	tree, err := f.tree("stat", name)
+	if err != nil {
+		return nil, err
+	}
+	return fs.Stat(tree, name)
+}
+
+// liveURI names a file in the version that answers now.
+func liveURI(b *reader.Base, path string) string {
+	if b == nil {
+		return ""
+	}
+	return tools.URI(b.Manifest().Base + "@" + version12(b))(path)
 }
 
 // inspect reads the manifest of the artifact that a folder means, and opens what answers queries if that is a service.

@@ -104,5 +104,9 @@ func (c *toolsCall) Run(e *environment) error {
 		}
 		return writeJSON(e.out, answer, "  ")
 	}
-	return hinted{usageError{fmt.Errorf("there is no tool %s", c.Name)}, "there are " + strings.Join(names, ", ")}
+	hint := "there are " + strings.Join(names, ", ")
+	if strings.HasPrefix(c.Name, "kb_") {
+		hint += "; file tools need a folder of documents, or an artifact that was baked with originals: true in base.yaml"
+	}
+	return hinted{usageError{fmt.Errorf("there is no tool %s", c.Name)}, hint}
 }
