@@ -17,8 +17,11 @@ type Embedding struct {
 	embedder string // as in base.yaml, or [pipeline.Function]
 	openai   OpenAIOptions
 	problems func() []Problem
-	build    func(ctx context.Context, credential string) (Embedder, error) // nil for models in the lock
+	build    func(context.Context, key) (Embedder, error) // nil for models in the lock
 }
+
+// A key is the credential, and the name of the variable that holds it.
+type key struct{ env, value string }
 
 // An Embedder makes vectors of passages and of queries, outside of the models in models.lock.
 type Embedder = pipeline.QueryEmbedder
@@ -42,10 +45,10 @@ func OpenAI(o OpenAIOptions) Embedding {
 			}
 			return list
 		},
-		build: func(ctx context.Context, credential string) (Embedder, error) {
+		build: func(ctx context.Context, key key) (Embedder, error) {
 			o := o
-			if credential != "" {
-				o.Key = credential
+			if key.value != "" {
+				o.Key, o.KeyEnv = key.value, key.env
 			}
 			return NewOpenAI(ctx, o)
 		},
@@ -81,7 +84,7 @@ func Function(identity string, dimensions int, embed func(ctx context.Context, t
 			}
 			return list
 		},
-		build: func(context.Context, string) (Embedder, error) { return f, nil },
+		build: func(context.Context, key) (Embedder, error) { return f, nil },
 	}
 }
 
@@ -127,7 +130,7 @@ func Custom(build func(ctx context.Context) (Embedder, error)) Embedding {
 			}
 			return nil
 		},
-		build: func(ctx context.Context, _ string) (Embedder, error) {
+		build: func(ctx context.Context, _ key) (Embedder, error) {
 			e, err := build(ctx)
 			if err == nil && e == nil {
 				err = errors.New("the function that builds the embedder returned none")
@@ -156,11 +159,11 @@ func OpenEmbedder(lookupEnv func(string) (string, bool)) func(context.Context, p
 		if e.build == nil {
 			return nil, fmt.Errorf("embedder: %s is not one that base.yaml can declare", s.Embedder)
 		}
-		credential, err := credential(s.Credential, lookupEnv)
+		value, err := credential(s.Credential, lookupEnv)
 		if err != nil {
 			return nil, err
 		}
-		return e.build(ctx, credential)
+		return e.build(ctx, key{s.Credential, value})
 	}
 }
 
@@ -168,6 +171,6 @@ func openAIOptions(s pipeline.Settings) OpenAIOptions {
 	o := s.OpenAI
 	return OpenAIOptions{
 		Model: o.Model, BaseURL: o.BaseURL, Dimensions: o.Dimensions, QueryPrefix: o.QueryPrefix, PassagePrefix: o.PassagePrefix,
-		Batch: o.Batch, Retries: o.Retries, Timeout: time.Duration(o.Timeout * float64(time.Second)), KeyEnv: s.Credential,
+		Batch: o.Batch, Retries: o.Retries, Timeout: time.Duration(o.Timeout * float64(time.Second)),
 	}
 }

@@ -226,11 +226,11 @@ func (c *config) openOutside(ctx context.Context) (Embedder, error) {
 	if c.embedding.build == nil {
 		return nil, nil
 	}
-	key, err := credential(c.credentialEnv, c.lookupEnv)
+	value, err := credential(c.credentialEnv, c.lookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return c.embedding.build(ctx, key)
+	return c.embedding.build(ctx, key{c.credentialEnv, value})
 }
 
 // checkCredential makes sure that the credential is there, before any work.
