@@ -126,9 +126,9 @@ func Standard(pkg string) bool {
 // kit is what only tests and itself import.
 var kit = []string{"internal/testkit"}
 
-// CheckImports reads a folder of the root module and says what its packages import that they must not: each may
-// import the standard library and what allowed names, and packages below it, as paths inside the module. What tests
-// share, internal/testkit, is for files that are tests, unless allowed begins with it. It also returns how many files
+// CheckImports reads a folder and says what its packages import that they must not: each may import the standard library
+// and what allowed names, and packages below it: ours as paths below the root module's, others by their whole paths. What
+// tests share, internal/testkit, is for files that are tests, unless allowed begins with it. It also returns how many files
 // it read.
 func CheckImports(dir string, allowed ...string) (violations []string, files int, err error) {
 	list, err := SourceFiles(dir)
@@ -141,6 +141,7 @@ func CheckImports(dir string, allowed ...string) (violations []string, files int
 			switch {
 			case Standard(pkg):
 			case ours && f.Test && Within(inside, []string{"internal"}):
+			case !ours && Within(pkg, allowed): // which only a module beside the root names
 			case ours && Within(inside, allowed) && (!Within(inside, kit) || slices.Equal(allowed[:1], kit)):
 			default:
 				violations = append(violations, fmt.Sprintf("%s imports %s", f.Path, pkg))
