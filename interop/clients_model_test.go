@@ -3,6 +3,8 @@
 package interop
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,11 +15,12 @@ import (
 	"testing"
 )
 
-// A scriptedModel speaks OpenAI's chat completions, as far as agents need them. To a question it answers with a call of
-// the first tool for looking up, in the question's words; to the tool's result, with that result. It keeps what it is
-// shown.
+// A scriptedModel speaks OpenAI's chat completions, as far as agents need them. To a message it answers with a call of
+// the first tool for looking up, in the message's words or its own; to the tool's result, with that result. It keeps what
+// it is shown. It also speaks, in one tone.
 type scriptedModel struct {
 	*httptest.Server
+	query   string // what it looks up; "" for what it was asked
 	mu      sync.Mutex
 	offered []function // the tools of the last request
 	results []string   // what tools answered
@@ -70,6 +73,11 @@ func (m *scriptedModel) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"object":"list","data":[]}`)
 		return
 	}
+	if r.URL.Path == "/v1/audio/speech" {
+		w.Header().Set("Content-Type", "audio/pcm") // 16 bits, 24 kHz
+		w.Write(bytes.Repeat([]byte{0, 0x20, 0, 0xe0}, 12000))
+		return
+	}
 	var request chatRequest
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err == nil {
@@ -110,7 +118,7 @@ func (m *scriptedModel) answer(request chatRequest) (message map[string]any, rea
 	}
 	for _, f := range m.offered {
 		if strings.HasPrefix(f.Name, "look_up") {
-			arguments, _ := json.Marshal(map[string]string{"query": said(last.Content)})
+			arguments, _ := json.Marshal(map[string]string{"query": cmp.Or(m.query, said(last.Content))})
 			call := map[string]any{"index": 0, "id": "call_1", "type": "function", "function": map[string]string{"name": f.Name, "arguments": string(arguments)}}
 			return map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
 		}

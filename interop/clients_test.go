@@ -35,6 +35,7 @@ func TestClients(t *testing.T) {
 	larder := buildLarder(t)
 	t.Run("Calls", func(t *testing.T) { testCalls(t, python, larder) })
 	t.Run("Examples", func(t *testing.T) { testExamples(t, python, larder, examples) })
+	t.Run("Call", func(t *testing.T) { testCall(t, python, larder, examples) })
 	t.Run("README", func(t *testing.T) { testStarts(t, python, larder) })
 }
 
@@ -128,12 +129,17 @@ func converse(t *testing.T, python pythonEnv, script string, tasks []clientTask)
 // A pythonEnv is a virtual environment whose programs leave nothing in the folders that they are in.
 type pythonEnv struct{ python, cache string }
 
-// run runs a program in dir and returns what it prints.
-func (p pythonEnv) run(t *testing.T, dir string, env []string, in []byte, args ...string) string {
-	t.Helper()
+func (p pythonEnv) command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), p.python, args...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "PYTHONPYCACHEPREFIX="+p.cache), env...)
+	return cmd
+}
+
+// run runs a program in dir and returns what it prints.
+func (p pythonEnv) run(t *testing.T, dir string, env []string, in []byte, args ...string) string {
+	t.Helper()
+	cmd := p.command(t, dir, env, args...)
 	cmd.Stdin = bytes.NewReader(in)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
@@ -146,38 +152,55 @@ func (p pythonEnv) run(t *testing.T, dir string, env []string, in []byte, args .
 // serveHTTP starts larder mcp on a free port until the test ends and returns where it listens.
 func serveHTTP(t *testing.T, larder string, args ...string) clientServer {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address := freeAddress(t)
+	start(t, exec.Command(larder, append([]string{"mcp", "--http", address}, args...)...), address)
+	return clientServer{URL: "http://" + address + "/mcp"}
+}
+
+// freeAddress is one that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
-	free.Close()
-	var log bytes.Buffer
-	cmd := exec.Command(larder, append([]string{"mcp", "--http", address}, args...)...)
-	cmd.Stderr = &log
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start starts a server, which the test's end kills, waits until it listens, and returns its log, complete once stop has
+// returned.
+func start(t *testing.T, cmd *exec.Cmd, address string) (log *bytes.Buffer, stop func()) {
+	t.Helper()
+	log = &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
+	ended := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(ended)
+	}()
+	stop = func() {
 		cmd.Process.Kill()
 		<-ended
-	})
-	for range 600 {
+	}
+	t.Cleanup(stop)
+	for range 1200 {
 		if c, err := net.Dial("tcp", address); err == nil {
 			c.Close()
-			return clientServer{URL: "http://" + address + "/mcp"}
+			return log, stop
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("%s ended: %v\n%s", cmd, err, log.String())
-		case <-time.After(50 * time.Millisecond):
+		case <-ended:
+			t.Fatalf("%s: %s\n%s", cmd, cmd.ProcessState, log)
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	t.Fatalf("%s doesn't listen on %s", cmd, address)
-	return clientServer{}
+	stop()
+	t.Fatalf("%s doesn't listen on %s\n%s", cmd, address, log)
+	return nil, nil
 }
 
 // testCalls asks each client over each transport the same, and compares what they get: of a base that can be searched,
@@ -398,6 +421,29 @@ func testExamples(t *testing.T, python pythonEnv, larder, examples string) {
 	said := runGo(t, filepath.Join(examples, "go"), dir, append(model.environment(), "LARDER_BASE=dist/notes"), "ask", question)
 	t.Logf("go\n%s", said)
 	checkTurn(t, "go", said, model)
+}
+
+// testCall calls Pipecat's agent as a browser does, by WebRTC on this machine, and waits until it speaks. Only speech
+// services and the model are scripted.
+func testCall(t *testing.T, python pythonEnv, larder, examples string) {
+	dir := bake(t, larder, "notes", notes)
+	model := newScriptedModel(t)
+	model.query = "How long does a refund take?"
+	address := freeAddress(t)
+	host, port, _ := net.SplitHostPort(address)
+	agent := python.command(t, dir, append(model.environment(), onPath(larder)),
+		filepath.Join(examples, "pipecat", "agent.py"), "-t", "webrtc", "--host", host, "--port", port)
+	log, stop := start(t, agent, address)
+	heard := python.run(t, "", nil, nil, filepath.Join("clients", "caller.py"), "http://"+address)
+	stop()
+	_, results := model.seen()
+	t.Logf("%s\n%q", heard, results)
+	if len(results) != 1 || !strings.Contains(results[0], answer) {
+		t.Errorf("the tool told the model %q", results)
+	}
+	if logged := log.String(); strings.Contains(logged, answer) || strings.Contains(logged, model.query) || !strings.Contains(logged, "INFO") {
+		t.Errorf("the agent's log holds what was said, or nothing:\n%s", logged)
+	}
 }
 
 // runGo builds the program of a module outside the workspace, runs it in dir, and returns what it prints.

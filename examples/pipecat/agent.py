@@ -57,6 +57,7 @@ def model() -> OpenAILLMService:
 
 async def bot(runner_args: RunnerArguments):
     """Takes a call. Pipecat's runner calls it for each."""
+    log_little("INFO")
     transport = await create_transport(
         runner_args, {"webrtc": lambda: TransportParams(audio_in_enabled=True, audio_out_enabled=True)}
     )
@@ -80,6 +81,12 @@ async def bot(runner_args: RunnerArguments):
     runner = WorkerRunner(handle_sigint=runner_args.handle_sigint)
     await runner.add_workers(worker)
     await runner.run()
+
+
+def log_little(level: str):
+    """Pipecat's more talkative levels log what is asked, found and said."""
+    logger.remove()
+    logger.add(sys.stderr, level=level)
 
 
 class Calls(BaseObserver):
@@ -133,8 +140,7 @@ async def check(question: str):
 if __name__ == "__main__":
     modes = {"check": check, "ask": ask}
     if len(sys.argv) == 3 and sys.argv[1] in modes:
-        logger.remove()
-        logger.add(sys.stderr, level="WARNING")  # at lower levels, Pipecat logs what is said
+        log_little("WARNING")
         asyncio.run(modes[sys.argv[1]](sys.argv[2]))
     else:
         from pipecat.runner.run import main
