@@ -82,7 +82,7 @@ async def check(question: str):
     try:
         tools = {tool.info.name: tool for tool in toolset.tools}
         print("tools:", ", ".join(tools))
-        name = next(name for name in tools if name.startswith("look_up"))
+        name = next((name for name in tools if name.startswith("look_up")), None) or sys.exit("no tool looks up")
         print("answer:", await tools[name](raw_arguments={"query": question}))
     finally:
         await toolset.aclose()

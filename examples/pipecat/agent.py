@@ -130,7 +130,7 @@ async def check(question: str):
         async def take(result, *, properties=None):
             print("answer:", result)
 
-        name = next(name for name in tools if name.startswith("look_up"))
+        name = next((name for name in tools if name.startswith("look_up")), None) or sys.exit("no tool looks up")
         await tools[name].handler(FunctionCallParams(
             function_name=name, tool_call_id="check", arguments={"query": question},
             llm=None, pipeline_worker=None, context=LLMContext(), result_callback=take,
