@@ -30,7 +30,7 @@ func TestFileToolsTable(t *testing.T) {
 					t.Errorf("%s, %s in %s: %q", tool.Name, name, language, text)
 				}
 			}
-			if data, err := json.Marshal(input); err != nil || !strings.Contains(string(data), `"additionalProperties":false`) || !strings.HasPrefix(string(data), `{"type":"object"`) {
+			if data, err := json.Marshal(input); err != nil || !strings.Contains(string(data), `"additionalProperties":false`) || !strings.Contains(string(data), `"properties":{`) || !strings.HasPrefix(string(data), `{"type":"object"`) {
 				t.Errorf("%s: schema %s, %v", tool.Name, data, err)
 			}
 		}

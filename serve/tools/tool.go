@@ -70,6 +70,9 @@ func Define[In, Out any](name string, description Text, run func(ctx context.Con
 	if err != nil {
 		panic(fmt.Sprintf("tool %s: %v", name, err))
 	}
+	if input.Properties == nil {
+		input.Properties = map[string]*jsonschema.Schema{} // services of language models refuse an object without the key
+	}
 	if adjust != nil {
 		adjust(input)
 	}
