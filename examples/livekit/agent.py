@@ -38,7 +38,8 @@ def knowledge() -> mcp.MCPToolset:
         )
     else:
         command, *args = shlex.split(os.environ.get("LARDER_COMMAND", "larder mcp dist"))
-        connection = mcp.MCPServerStdio(command, args=args, tool_result_resolver=text)
+        # Without env the server would get PATH and HOME, but no key that its bases need.
+        connection = mcp.MCPServerStdio(command, args=args, env=dict(os.environ), tool_result_resolver=text)
     return mcp.MCPToolset(id="larder", mcp_server=connection)
 
 

@@ -46,7 +46,8 @@ def knowledge() -> MCPClient:
             StreamableHttpParameters(url=url, headers={"Authorization": f"Bearer {token}"} if token else None)
         )
     command, *args = shlex.split(os.environ.get("LARDER_COMMAND", "larder mcp dist"))
-    return MCPClient(StdioServerParameters(command=command, args=args))
+    # Without env the server would get PATH and HOME, but no key that its bases need.
+    return MCPClient(StdioServerParameters(command=command, args=args, env=dict(os.environ)))
 
 
 def model() -> OpenAILLMService:
