@@ -342,6 +342,51 @@ func anchors(text string) (names []string) {
 	return names
 }
 
+// Every row of a table in docs/contracts.md names tests, and there are such.
+func TestDocsContracts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "contracts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`([a-z0-9/]+)/((?:Test|Fuzz|Benchmark|Example)[A-Za-z0-9_]*)`")
+	sources := map[string]string{} // the tests of a package, by its folder
+	rows, tests := 0, 0
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| Promise |") {
+			continue
+		}
+		rows++
+		names := name.FindAllStringSubmatch(line, -1)
+		if len(names) == 0 {
+			t.Errorf("no test shows: %s", line)
+		}
+		for _, n := range names {
+			tests++
+			folder := filepath.Join(root, filepath.FromSlash(n[1]))
+			if _, ok := sources[folder]; !ok {
+				files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, file := range files {
+					data, err := os.ReadFile(file)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sources[folder] += string(data)
+				}
+			}
+			if !strings.Contains(sources[folder], "\nfunc "+n[2]+"(") {
+				t.Errorf("there is no test %s in %s", n[2], n[1])
+			}
+		}
+	}
+	t.Logf("%d promises, %d names of tests", rows, tests)
+	if rows < 40 {
+		t.Errorf("only %d promises", rows)
+	}
+}
+
 // ARCHITECTURE.md gives a reason for every module that another one requires directly, and for no other.
 func TestDocsDependencies(t *testing.T) {
 	var want []string
