@@ -130,7 +130,7 @@ func TestLawFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"artifact", "cmd", "evals", "internal", "interop", "knowledge", "models", "pipeline", "reader", "serve"}
+	known := []string{"artifact", "cmd", "evals", "examples", "internal", "interop", "knowledge", "models", "pipeline", "reader", "serve"}
 	for _, f := range files {
 		folder, _, nested := strings.Cut(f.Path, "/")
 		if nested && !slices.Contains(known, folder) {
