@@ -23,14 +23,14 @@ import (
 )
 
 // What agents use: the MCP Python SDK, LiveKit Agents and Pipecat, in one virtual environment with the versions that the
-// examples pin, against the binary.
+// examples pin, against the binary. Python 3.11 or later is needed.
 func TestClients(t *testing.T) {
 	examples, err := filepath.Abs("../examples")
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	python := pythonEnv{newVenv(t, "--no-compile",
+	python := pythonEnv{newVenv(t, "--no-compile", "-c", filepath.Join("clients", "constraints.txt"),
 		"-r", filepath.Join(examples, "livekit", "requirements.txt"), "-r", filepath.Join(examples, "pipecat", "requirements.txt")), t.TempDir()}
 	t.Logf("installed in %.0f s", time.Since(start).Seconds())
 	larder := buildLarder(t)
