@@ -447,7 +447,8 @@ func testExamples(t *testing.T, python pythonEnv, larder, examples string) {
 	model := newScriptedModel(t)
 	const question = "How long does a refund take?"
 	stdio := []string{"LARDER_COMMAND=larder mcp dist", onPath(larder)}
-	http := []string{"LARDER_URL=" + serveHTTP(t, larder, filepath.Join(dir, "dist")).URL}
+	t.Setenv("LARDER_TOKEN", strings.Repeat("token", 8)) // which the server asks for and the agents send
+	http := []string{"LARDER_URL=" + serveHTTP(t, larder, "--token-env", "LARDER_TOKEN", filepath.Join(dir, "dist")).URL}
 	for _, example := range []string{"livekit", "pipecat"} {
 		file := filepath.Join(examples, example, "agent.py")
 		checked := python.run(t, dir, http, nil, file, "check", question)
