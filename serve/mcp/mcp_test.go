@@ -274,6 +274,7 @@ func TestStdioAnswersAtTheEnd(t *testing.T) {
 	for i := range 20 {
 		session += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk"}}}`, i+2) + "\n"
 	}
+	session += `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}` + "\n"
 	read, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {

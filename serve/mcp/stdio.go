@@ -20,9 +20,7 @@ const (
 // Serve answers the messages on in, one a line, on out, until in ends or ctx does, which are no errors. What was asked
 // before in ended is answered.
 func Serve(ctx context.Context, server *sdk.Server, in io.ReadCloser, out io.WriteCloser) error {
-	p := &pending{ctx: ctx, in: in, out: out, answered: make(chan struct{}, 1)}
-	p.asked.counts = func(m message) bool { return m.ID != nil && m.Method != "" }
-	p.answers.counts = func(m message) bool { return m.ID != nil && m.Method == "" }
+	p := &pending{ctx: ctx, in: in, out: out, ids: map[string]bool{}, answered: make(chan struct{}, 1)}
 	err := server.Run(ctx, &sdk.IOTransport{Reader: reading{p, in}, Writer: writing{p, out}, MaxLineLength: maxMessage})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -30,25 +28,38 @@ func Serve(ctx context.Context, server *sdk.Server, in io.ReadCloser, out io.Wri
 	return err
 }
 
-// pending counts the requests without an answer, and lets the input end only when there is none: at its end the session
+type reading struct {
+	io.Reader
+	io.Closer
+}
+
+type writing struct {
+	io.Writer
+	io.Closer
+}
+
+// pending knows the requests without an answer, and lets the input end only when there is none: at its end the session
 // ends, and what is not answered by then is lost.
 type pending struct {
 	ctx      context.Context
 	in       io.Reader
 	out      io.Writer
-	asked    lines
-	answers  lines
 	answered chan struct{} // a hint that there is one answer more
+
+	sync.Mutex // guards what follows
+	asked      lines
+	answers    lines
+	ids        map[string]bool // of the requests, as they are written in JSON
 }
 
 func (p *pending) Read(b []byte) (int, error) {
 	n, err := p.in.Read(b)
-	p.asked.Write(b[:n])
+	p.note(&p.asked, b[:n])
 	if n > 0 || err != io.EOF {
 		return n, err
 	}
 	late := time.After(lastAnswer)
-	for p.answers.number() < p.asked.number() {
+	for !p.done() {
 		select {
 		case <-p.answered:
 		case <-late:
@@ -62,7 +73,7 @@ func (p *pending) Read(b []byte) (int, error) {
 
 func (p *pending) Write(b []byte) (int, error) {
 	n, err := p.out.Write(b)
-	p.answers.Write(b[:n])
+	p.note(&p.answers, b[:n])
 	select {
 	case p.answered <- struct{}{}:
 	default:
@@ -70,56 +81,55 @@ func (p *pending) Write(b []byte) (int, error) {
 	return n, err
 }
 
-type reading struct {
-	io.Reader
-	io.Closer
+func (p *pending) done() bool {
+	p.Lock()
+	defer p.Unlock()
+	return len(p.ids) == 0
 }
 
-type writing struct {
-	io.Writer
-	io.Closer
-}
-
-// A message is what tells a request from an answer and from a notification.
-type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-}
-
-// lines counts messages, one a line, of the kind that counts tells.
-type lines struct {
-	counts func(message) bool
-
-	sync.Mutex
-	line []byte // what was written since the last line end, unless that is too long
-	n    int
-}
-
-func (l *lines) Write(b []byte) {
-	l.Lock()
-	defer l.Unlock()
-	for {
-		end := bytes.IndexByte(b, '\n')
-		part := b[:max(end, 0)]
-		if end < 0 {
-			part = b
+// note keeps the ids of requests until they are answered, or the client no longer wants to know.
+func (p *pending) note(l *lines, b []byte) {
+	p.Lock()
+	defer p.Unlock()
+	for line := range l.add(b) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				RequestID json.RawMessage `json:"requestId"`
+			} `json:"params"`
 		}
-		if len(l.line) <= maxMessage {
-			l.line = append(l.line, part...)
+		_ = json.Unmarshal(line, &m) // what is no message is the session's to refuse; of others, a part may be of another type
+		switch {
+		case l == &p.answers && m.Method == "":
+			delete(p.ids, string(m.ID))
+		case l == &p.asked && m.Method == "notifications/cancelled":
+			delete(p.ids, string(m.Params.RequestID))
+		case l == &p.asked && m.Method != "" && m.ID != nil:
+			p.ids[string(m.ID)] = true
 		}
-		if end < 0 {
-			return
-		}
-		var m message
-		if len(l.line) <= maxMessage && json.Unmarshal(l.line, &m) == nil && l.counts(m) {
-			l.n++
-		}
-		l.line, b = l.line[:0], b[end+1:]
 	}
 }
 
-func (l *lines) number() int {
-	l.Lock()
-	defer l.Unlock()
-	return l.n
+// lines puts the lines of a stream together. Those that are too long for a message are left out.
+type lines struct{ begun []byte }
+
+// add yields the lines that end in b.
+func (l *lines) add(b []byte) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for {
+			part, rest, ends := bytes.Cut(b, []byte("\n"))
+			if len(l.begun) <= maxMessage {
+				l.begun = append(l.begun, part...)
+			}
+			if !ends {
+				return
+			}
+			whole := l.begun
+			l.begun, b = l.begun[:0], rest
+			if len(whole) <= maxMessage && !yield(whole) {
+				return
+			}
+		}
+	}
 }
