@@ -24,6 +24,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/larder/artifact"
 	"example.com/larder/pipeline"
 	"example.com/larder/reader"
 )
@@ -119,3 +120,12 @@ func readSettings(folder string) (pipeline.Settings, error) {
 
 // Name returns the base's name.
 func (b *Base) Name() string { return b.config.name }
+
+// Declared returns the tool that the base's base.yaml declares, nil if it declares none or the base was made by [New].
+func (b *Base) Declared() *artifact.Tool {
+	if b.config.settings.Tool == (artifact.Tool{}) {
+		return nil
+	}
+	tool := b.config.settings.Tool
+	return &tool
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -160,25 +161,43 @@ func openLive(e *environment, folder string, log *slog.Logger) (servedBase, erro
 	if err != nil {
 		return servedBase{}, fmt.Errorf("%s: %w", folder, err)
 	}
-	opening := make(chan struct{})
 	var live *reader.Live
-	go func() {
-		defer close(opening)
+	opened := background(func() (err error) {
 		if live, err = reader.OpenLive(folder, reader.LiveOptions{Options: reader.Options{Logger: log, QueryEncoder: encoder}}); err != nil {
-			err = fmt.Errorf("%s: %w", folder, err)
+			return fmt.Errorf("%s: %w", folder, err)
 		}
-	}()
-	wait := func() *reader.Live { <-opening; return live }
+		return nil
+	})
+	current := func() *reader.Base {
+		if opened() != nil {
+			return nil
+		}
+		return live.Base()
+	}
 	return servedBase{
-		name: m.Base, tool: m.Tool,
-		opened:  func() error { <-opening; return err },
-		current: func() *reader.Base { return wait().Base() },
-		close:   func() error { return wait().Close() },
+		name: m.Base, tool: m.Tool, opened: opened, current: current,
+		close: func() error {
+			_ = opened() // which is told elsewhere
+			return live.Close()
+		},
 		files: func(bool) (tools.Files, bool) {
-			current := func() *reader.Base { return wait().Base() }
 			return tools.Files{FS: liveFiles(current), FullPath: func(path string) string { return liveURI(current(), path) }}, m.HasOriginals()
 		},
 	}, nil
+}
+
+// background begins to do something, and returns what waits for its end.
+func background(do func() error) (wait func() error) {
+	done := make(chan struct{})
+	var err error
+	go func() {
+		defer close(done)
+		err = do()
+	}()
+	return func() error {
+		<-done
+		return err
+	}
 }
 
 // liveFiles are the originals in the version that answers now.
@@ -248,20 +267,24 @@ func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logge
 	if err != nil {
 		return servedBase{}, usageError{err}
 	}
-	err = b.Start(e)
-	if env.err != nil {
-		err = env.err
-	}
-	if err != nil {
-		return servedBase{}, errors.Join(err, b.Close())
-	}
 	tree, err := tools.OpenFolder(folder)
 	if err != nil {
-		return servedBase{}, errors.Join(err, b.Close())
+		return servedBase{}, err
 	}
+	opened := background(func() error {
+		err := b.Start(e)
+		return cmp.Or(env.err, err)
+	})
 	return servedBase{
-		name: b.Name(), tool: b.Current().Manifest().Tool, current: b.Current, opened: func() error { return nil },
-		close: func() error { return errors.Join(b.Close(), tree.Close()) },
+		name: b.Name(), tool: b.Declared(), opened: opened,
+		current: func() *reader.Base {
+			_ = opened() // before it, there is none
+			return b.Current()
+		},
+		close: func() error {
+			_ = opened()
+			return errors.Join(b.Close(), tree.Close())
+		},
 		files: func(local bool) (tools.Files, bool) {
 			if local {
 				return tools.Files{FS: tree, FullPath: tree.FullPath}, true
