@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -104,7 +106,7 @@ func (e *openAI) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	var body []byte
 	var response *http.Response
 	_, err := e.service.New(ctx, params, option.WithResponseBodyInto(&body), option.WithResponseInto(&response),
-		option.WithMiddleware(bounded(maxFixed+int64(len(texts))*(int64(dimensions)*bytesANumber+1<<10))))
+		option.WithMiddleware(discreet, bounded(maxFixed+int64(len(texts))*(int64(dimensions)*bytesANumber+1<<10))))
 	switch {
 	case ctx.Err() != nil:
 		return nil, e.stopped(ctx)
@@ -125,6 +127,12 @@ func newHTTPClient(c *http.Client) *http.Client {
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	return own
+}
+
+// discreet sends nothing of this machine: the library tells its system, its processor and its version of Go.
+func discreet(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return strings.HasPrefix(name, "X-Stainless-") })
+	return next(r)
 }
 
 // bounded limits the bytes of an answer.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -222,6 +223,36 @@ func TestOpenAIEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "ftp://me:secret@host")
 	if _, err := NewOpenAI(t.Context(), o); err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "OPENAI_BASE_URL") {
 		t.Errorf("a wrong variable: %v", err)
+	}
+}
+
+// TestOpenAIHeaders: a service learns nothing of the machine that asks, also when it is asked again.
+func TestOpenAIHeaders(t *testing.T) {
+	s := newFakeService(t, func(w http.ResponseWriter, number int, _ asked) bool {
+		if number == 1 {
+			w.WriteHeader(500)
+		}
+		return number == 1
+	})
+	o := s.options()
+	o.Retries = 1
+	e, err := newOpenAI(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.pause = func(context.Context, time.Duration) error { return nil }
+	if _, err := e.Embed(t.Context(), []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"Accept", "Accept-Encoding", "Authorization", "Content-Length", "Content-Type", "User-Agent"}
+	requests := s.requests()
+	if len(requests) != 2 {
+		t.Errorf("%d requests", len(requests))
+	}
+	for _, q := range requests {
+		if got := slices.Sorted(maps.Keys(q.header)); !slices.Equal(got, want) {
+			t.Errorf("headers %q, not %q", got, want)
+		}
 	}
 }
 
