@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ type OpenAIOptions struct {
 	QueryPrefix   string // put before each query
 	PassagePrefix string // put before each passage
 
-	Batch   int           // passages a request; 0 for 64
+	Batch   int           // passages a request, at most; 0 for 64. Long passages make a request of fewer
 	Retries int           // of a request that may succeed later; 0 for 4, -1 for none. A query has one at most
 	Timeout time.Duration // of a request; 0 for 30 seconds. A query has 5 seconds at most, with its retry
 
@@ -54,6 +53,7 @@ const (
 	maxModelName = 200 // bytes
 	maxPrefix    = 256 // bytes
 	maxBatch     = 2048
+	maxRequest   = 256 << 10 // bytes of texts; OpenAI takes 300,000 tokens, and no token is shorter than a byte
 	maxRetries   = 10
 	maxTimeout   = 10 * time.Minute
 )
@@ -220,14 +220,26 @@ func (e *openAI) Embed(ctx context.Context, passages []string) ([][]float32, err
 		texts[i] = e.options.PassagePrefix + p
 	}
 	rows := make([][]float32, 0, len(texts))
-	for batch := range slices.Chunk(texts, e.options.Batch) {
-		vectors, err := e.embedBatch(ctx, batch)
+	for len(texts) > 0 {
+		n := batchSize(texts, e.options.Batch)
+		vectors, err := e.embedBatch(ctx, texts[:n])
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, vectors...)
+		rows, texts = append(rows, vectors...), texts[n:]
 	}
 	return rows, nil
+}
+
+// batchSize returns how many of the texts go into the next request: most at most, and no more bytes than a request
+// takes, unless a single text has more.
+func batchSize(texts []string, most int) int {
+	n, size := 1, len(texts[0])
+	for n < min(most, len(texts)) && size+len(texts[n]) <= maxRequest {
+		size += len(texts[n])
+		n++
+	}
+	return n
 }
 
 // embedBatch asks for all vectors at once, and for those of each half if that was too much: services limit the texts of

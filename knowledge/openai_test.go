@@ -173,6 +173,46 @@ func TestOpenAI(t *testing.T) {
 	}
 }
 
+// TestOpenAIBatches: a request has no more passages than asked for, and no more bytes than a service takes; a passage
+// that is longer goes alone.
+func TestOpenAIBatches(t *testing.T) {
+	for _, c := range []struct {
+		lengths string // of passages, in quarters of a request's bytes, as letters: a for 0 (one byte), b for 1, …
+		batch   int
+		want    string
+	}{
+		{"aaaaa", 2, "[2 2 1]"},
+		{"aaaaa", 5, "[5]"},
+		{"bbbbb", 64, "[4 1]"},
+		{"bbbba", 64, "[4 1]"},
+		{"eb", 64, "[1 1]"},
+		{"afa", 64, "[1 1 1]"},
+		{"ffb", 64, "[1 1 1]"},
+		{"cdacc", 64, "[1 2 2]"},
+	} {
+		s := newFakeService(t, nil)
+		o := s.options()
+		o.Dimensions, o.Batch, o.PassagePrefix = 4, c.batch, "p" // which counts
+		var passages, want []string
+		for i, l := range c.lengths {
+			p := strings.Repeat("x", max(1, int(l-'a')*maxRequest/4-2)) + string(rune('a'+i))
+			passages, want = append(passages, p), append(want, "p"+p)
+		}
+		rows, err := mustOpenAI(t, o).Embed(t.Context(), passages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkVectors(t, rows, want...)
+		var sizes []int
+		for _, q := range s.requests() {
+			sizes = append(sizes, len(q.Input))
+		}
+		if fmt.Sprint(sizes) != c.want {
+			t.Errorf("%s by %d: requests of %v texts, not %s", c.lengths, c.batch, sizes, c.want)
+		}
+	}
+}
+
 // TestOpenAIDimensions: those that are given are asked for, and nothing is asked before the first passage.
 func TestOpenAIDimensions(t *testing.T) {
 	s := newFakeService(t, nil)
