@@ -19,7 +19,9 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// OpenAIOptions say which service that speaks OpenAI's embeddings interface embeds, and how.
+// OpenAIOptions say which service that speaks OpenAI's embeddings interface embeds, and how. A service may cut a text
+// that is longer than its model takes and not say so, which can't be seen from here: keep chunk_size, with room for
+// context and prefix, below what the model takes.
 type OpenAIOptions struct {
 	Model   string // such as text-embedding-3-small
 	BaseURL string // such as http://127.0.0.1:8080/v1; "" for the variable OPENAI_BASE_URL, or else OpenAI's own
