@@ -143,10 +143,14 @@ func (t tree) open(name string) (fs.File, bool) {
 	return &originalFolder{tree: t, prefix: prefix, info: originalInfo{path.Base(name), 0, true}}, true
 }
 
-// throughFile tells whether a folder on the way to name is a file.
+// throughFile tells whether a folder on the way to name is a file. It cuts name rather than clean it again and again: names
+// may be long.
 func (t tree) throughFile(name string) bool {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if i := t.at(dir); i < len(t.files) && t.files[i].path == dir {
+	for end, c := range name {
+		if c != '/' {
+			continue
+		}
+		if i := t.at(name[:end]); i < len(t.files) && t.files[i].path == name[:end] {
 			return true
 		}
 	}

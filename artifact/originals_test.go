@@ -163,4 +163,8 @@ func TestOriginalsTree(t *testing.T) {
 	if _, err := a.Originals().Open("a/b"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file below a file: %v", err)
 	}
+	// A name of a million folders: time is in proportion to its length, or this test does not end.
+	if _, err := a.Originals().Open(strings.Repeat("z/", 1<<20) + "z"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a long name: %.60v", err)
+	}
 }
