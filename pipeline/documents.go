@@ -164,6 +164,9 @@ func (b *bake) judge() error {
 				pages = pages || d.Text != ""
 			}
 		}
+		if !d.hasText() {
+			d.original = nil // the artifact leaves it out: make room
+		}
 		anything = anything || d.hasText()
 		b.report.Documents = append(b.report.Documents, DocumentReport{
 			Path: b.sources[i].Path, Verdict: d.Verdict, Reason: d.Reason, Pages: len(d.Pages), LeftOut: d.LeftOut,

@@ -48,3 +48,39 @@ func TestOriginals(t *testing.T) {
 		t.Errorf("%d chunks with originals, %d without", r.Chunks, without.Chunks)
 	}
 }
+
+// TestOriginalsPDF: a protected file stays protected, one that lost pages is there whole, and one that could not be read is
+// not there. The same files give the same bytes.
+func TestOriginalsPDF(t *testing.T) {
+	protected := string(newPDFWriter().page(lines("The price of the plan is secret.")).protect("sesame").bytes())
+	files := map[string]string{
+		"base.yaml":     "name: shop\nmode: keyword\nbad_pages: skip\npdf_password_env: SHOP_PDF\noriginals: true\n",
+		"book.pdf":      string(bookPDF()),
+		"protected.pdf": protected,
+		"scan.pdf":      string(newPDFWriter().page("/Im Do").bytes()),
+	}
+	bakeIt := func() *Report {
+		o := pdfShop(t, files)
+		o.LookupEnv = func(string) (string, bool) { return "sesame", true }
+		return mustBake(t, o)
+	}
+	r := bakeIt()
+	a := openArtifact(t, r.Artifact)
+	if err := a.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]artifact.Verdict{"book.pdf": artifact.Partial, "protected.pdf": artifact.OK, "scan.pdf": artifact.Skipped}
+	for i := range a.Documents() {
+		d := a.Document(i)
+		data, ok := a.Original(i)
+		if d.Verdict != want[d.Path] || ok != (d.Verdict != artifact.Skipped) || ok && string(data) != files[d.Path] {
+			t.Errorf("%s, %s: %v, %d bytes of %d", d.Path, d.Verdict, ok, len(data), len(files[d.Path]))
+		}
+	}
+	if a.Documents() != len(want) {
+		t.Errorf("%d documents", a.Documents())
+	}
+	if again := bakeIt(); again.Digest != r.Digest {
+		t.Errorf("baked again: %s, not %s", again.Digest, r.Digest)
+	}
+}
