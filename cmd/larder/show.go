@@ -63,6 +63,7 @@ func (c *showCommand) Run(e *environment) error {
 		}
 		row(name, "%-10s %10d bytes  %s", s.Name, s.Size, s.SHA256[:12])
 	}
+	row("originals", "%s", originals(a))
 	verdicts := map[artifact.Verdict]int{}
 	for i := range a.Documents() {
 		verdicts[a.Document(i).Verdict]++
@@ -78,6 +79,20 @@ func (c *showCommand) Run(e *environment) error {
 		return err
 	}
 	return c.documents(e, a)
+}
+
+// originals says what the artifact publishes of the documents' files.
+func originals(a *artifact.Artifact) string {
+	if !a.HasOriginals() {
+		return "none"
+	}
+	n, size := 0, 0
+	for i := range a.Documents() {
+		if data, ok := a.Original(i); ok {
+			n, size = n+1, size+len(data)
+		}
+	}
+	return fmt.Sprintf("%d files, %d bytes", n, size)
 }
 
 // documents lists the documents: all of them, or those that are not simply ok.
