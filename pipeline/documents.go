@@ -61,7 +61,6 @@ func (b *bake) parseOne(ctx context.Context, i int, o ParseOptions) error {
 		d := parseText(data, "utf-8")
 		d.Size, d.Meta.Title = len(data), b.Documents[i].Title
 		b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
-		b.keepOriginal(d, data)
 		return nil
 	}
 	data, err := ReadSource(b.root, source, MaxFile)
@@ -79,15 +78,10 @@ func (b *bake) parseOne(ctx context.Context, i int, o ParseOptions) error {
 	d.Size = len(data)
 	d.Meta = merge(source.Path, source.Meta, d.Meta)
 	b.documents[i], b.hashes[i] = d, sha256.Sum256(data)
-	b.keepOriginal(d, data)
-	return nil
-}
-
-// keepOriginal keeps a document's file for the artifact, if it is to have it.
-func (b *bake) keepOriginal(d *Document, data []byte) {
 	if b.settings.Originals {
 		d.original = data
 	}
+	return nil
 }
 
 // include reads a file that a document includes. It goes the way of documents: below the base's folder, a regular file.
