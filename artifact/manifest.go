@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"example.com/larder/internal/strictjson"
@@ -105,8 +106,8 @@ func (t Tool) Check() error {
 		return errors.New("a tool without name and description")
 	case t.Name != "" && CheckToolName(t.Name) != nil:
 		return CheckToolName(t.Name)
-	case !utf8.ValidString(t.Description) || utf8.RuneCountInString(t.Description) > MaxToolDescription:
-		return fmt.Errorf("a tool's description is not UTF-8 or has more than %d characters", MaxToolDescription)
+	case !printable("-"+strings.NewReplacer("\n", "", "\t", "").Replace(t.Description)) || utf8.RuneCountInString(t.Description) > MaxToolDescription:
+		return fmt.Errorf("a tool's description is not printable text, or has more than %d characters", MaxToolDescription)
 	}
 	return nil
 }
@@ -136,8 +137,29 @@ type Section struct {
 // MaxSection is the largest size of a section in bytes (M4).
 const MaxSection = 1 << 40
 
-// maxIdentity bounds an embedder's identity in bytes.
+// maxIdentity bounds an embedder's identity, and a model's name, in bytes.
 const maxIdentity = 1 << 10
+
+// CheckEmbedder returns an error if a model's name or an embedder's identity can't stand in a manifest (M6): both are one
+// line of printable text, of 1 to 1024 bytes.
+func CheckEmbedder(model, identity string) error {
+	for i, s := range []string{model, identity} {
+		if !printable(s) || len(s) > maxIdentity {
+			what := []string{"name of a model", "identity of an embedder"}[i]
+			return fmt.Errorf("the %s is not one line of printable text of 1 to %d bytes", what, maxIdentity)
+		}
+	}
+	return nil
+}
+
+// printable tells whether s is UTF-8, not empty, and without control characters, line ends, and characters that turn the
+// direction of text, which would let it show as another. It asks no table of Unicode, since these change.
+func printable(s string) bool {
+	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || 0x7f <= r && r < 0xa0 || r == '\u2028' || r == '\u2029' ||
+			'\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
+	})
+}
 
 const manifestFile = "manifest.json"
 
@@ -240,13 +262,16 @@ func (m *Manifest) checkModel() error {
 		if outside := (Model{Name: mo.Name, Embedder: mo.Embedder, Dimensions: mo.Dimensions}); *mo != outside {
 			return corrupt(manifestFile, "M2", "model with both an embedder outside and an encoder")
 		}
-		if mo.Name == "" || len(mo.Embedder) > maxIdentity || mo.Dimensions < 1 || mo.Dimensions > maxDimensions {
-			return corrupt(manifestFile, "M2", "model without a name, of %d dimensions, or with an identity of %d bytes", mo.Dimensions, len(mo.Embedder))
+		if err := CheckEmbedder(mo.Name, mo.Embedder); err != nil {
+			return corrupt(manifestFile, "M6", "%v", err)
+		}
+		if mo.Dimensions < 1 || mo.Dimensions > maxDimensions {
+			return corrupt(manifestFile, "M2", "vectors of %d dimensions", mo.Dimensions)
 		}
 		return nil
 	}
 	switch {
-	case mo.Name == "" || !digest64.MatchString(mo.Source) || !digest64.MatchString(mo.Encoder):
+	case !printable(mo.Name) || !digest64.MatchString(mo.Source) || !digest64.MatchString(mo.Encoder):
 		return corrupt(manifestFile, "M2", "model without a name, or a digest in it is not a SHA-256")
 	case mo.Dimensions < 1 || mo.Dimensions > maxDimensions || mo.MaxTokens < 3 || mo.MaxTokens > 1<<16:
 		return corrupt(manifestFile, "M2", "model of %d dimensions and %d tokens", mo.Dimensions, mo.MaxTokens)

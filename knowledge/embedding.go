@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/larder/artifact"
 	"example.com/larder/pipeline"
 )
 
@@ -15,15 +17,17 @@ import (
 // none.
 type Embedding struct {
 	embedder string // as in base.yaml, or [pipeline.Function]
-	openai   OpenAIOptions
+	model    string // of a service
 	problems func() []Problem
-	build    func(context.Context, key) (Embedder, error) // nil for models in the lock
+	build    func(context.Context, access) (Embedder, error) // nil for models in the lock
 }
 
-// A key is the credential, and the name of the variable that holds it.
-type key struct{ env, value string }
+// access is what the environment says of a service: the credential, the name of its variable, and where the service is if
+// nothing else says it.
+type access struct{ keyEnv, key, address string }
 
-// An Embedder makes vectors of passages and of queries, outside of the models in models.lock.
+// An Embedder makes vectors of passages and of queries, outside of the models in models.lock. EmbedQuery may be called at
+// the same time by many, and for a moment after Close.
 type Embedder = pipeline.QueryEmbedder
 
 // ONNX embeds passages with hugot and ONNX Runtime, by the base's [Model], in a program built with the tag ORT. Queries
@@ -38,18 +42,19 @@ func Native() Embedding { return Embedding{embedder: pipeline.Native} }
 func OpenAI(o OpenAIOptions) Embedding {
 	return Embedding{
 		embedder: pipeline.OpenAI,
-		openai:   o,
+		model:    o.Model,
 		problems: func() (list []Problem) {
 			for _, p := range o.problems() {
 				list = append(list, Problem{"embed", p})
 			}
 			return list
 		},
-		build: func(ctx context.Context, key key) (Embedder, error) {
+		build: func(ctx context.Context, a access) (Embedder, error) {
 			o := o
-			if key.value != "" {
-				o.Key, o.KeyEnv = key.value, key.env
+			if a.key != "" {
+				o.Key, o.KeyEnv = a.key, a.keyEnv
 			}
+			o.BaseURL = cmp.Or(o.BaseURL, a.address)
 			return NewOpenAI(ctx, o)
 		},
 	}
@@ -73,8 +78,8 @@ func Function(identity string, dimensions int, embed func(ctx context.Context, t
 	return Embedding{
 		embedder: pipeline.Function,
 		problems: func() (list []Problem) {
-			if strings.TrimSpace(identity) == "" || len(identity) > maxIdentity {
-				list = append(list, Problem{"embed", fmt.Sprintf("an identity of %d bytes (allowed: 1 to %d that name model, version and prefixes)", len(identity), maxIdentity)})
+			if strings.TrimSpace(identity) == "" || len(identity) > maxIdentity || artifact.CheckEmbedder(f.Model(), f.Identity()) != nil {
+				list = append(list, Problem{"embed", fmt.Sprintf("an identity of %d bytes, or not one line of text (allowed: 1 to %d bytes that name model, version and prefixes)", len(identity), maxIdentity)})
 			}
 			if dimensions < 1 || dimensions > maxDimensions {
 				list = append(list, Problem{"embed", fmt.Sprintf("vectors of %d dimensions (allowed: 1 to %d)", dimensions, maxDimensions)})
@@ -84,12 +89,12 @@ func Function(identity string, dimensions int, embed func(ctx context.Context, t
 			}
 			return list
 		},
-		build: func(context.Context, key) (Embedder, error) { return f, nil },
+		build: func(context.Context, access) (Embedder, error) { return f, nil },
 	}
 }
 
 const (
-	maxIdentity   = 1000 // bytes
+	maxIdentity   = 900 // bytes, which an artifact has quoted
 	maxDimensions = 4096
 )
 
@@ -130,7 +135,7 @@ func Custom(build func(ctx context.Context) (Embedder, error)) Embedding {
 			}
 			return nil
 		},
-		build: func(ctx context.Context, _ key) (Embedder, error) {
+		build: func(ctx context.Context, _ access) (Embedder, error) {
 			e, err := build(ctx)
 			if err == nil && e == nil {
 				err = errors.New("the function that builds the embedder returned none")
@@ -159,11 +164,11 @@ func OpenEmbedder(lookupEnv func(string) (string, bool)) func(context.Context, p
 		if e.build == nil {
 			return nil, fmt.Errorf("embedder: %s is not one that base.yaml can declare", s.Embedder)
 		}
-		value, err := credential(s.Credential, lookupEnv)
+		a, err := accessOf(s.Credential, lookupEnv)
 		if err != nil {
 			return nil, err
 		}
-		return e.build(ctx, key{s.Credential, value})
+		return e.build(ctx, a)
 	}
 }
 

@@ -35,7 +35,7 @@ func (e *ValidationError) Error() string {
 	return b.String()
 }
 
-// An Error says why a base can't be baked or started. Let the process stop on it: an agent that knows nothing should
+// An Error says why a base can't be baked or started, and what can be done. Let the process stop on it: an agent that knows nothing should
 // not take calls. Errors of the pipeline and the reader are in its chain.
 type Error struct {
 	Base string
@@ -43,7 +43,13 @@ type Error struct {
 	Err  error
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("knowledge base %s: %s: %v", e.Base, e.Op, e.Err) }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("knowledge base %s: %s: %v", e.Base, e.Op, e.Err)
+	if hint := e.Hint(); hint != "" {
+		text += "; " + hint
+	}
+	return text
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }

@@ -68,7 +68,7 @@ func New(name, folder string, options ...Option) (*Base, error) {
 	if problems := c.problems(); len(problems) > 0 {
 		return nil, &ValidationError{Base: name, Problems: problems}
 	}
-	return &Base{config: c}, nil
+	return newBase(c)
 }
 
 // Declared makes the knowledge base that the base.yaml in folder declares, with its mode, embedder, credential_env,
@@ -79,7 +79,11 @@ func Declared(folder string, options ...Option) (*Base, error) {
 	c := newConfig(options)
 	c.declared, c.folder = true, folder
 	if len(c.given) > 0 {
-		return nil, &ValidationError{Base: filepath.Base(folder), Problems: []Problem{{c.given[0], "is for New: base.yaml declares it here (allowed: IndexDir, Log, Fetcher, LookupEnv)"}}}
+		e := &ValidationError{Base: folder}
+		for _, name := range c.given {
+			e.Problems = append(e.Problems, Problem{name, "is for New: base.yaml declares it here (allowed: IndexDir, Log, Fetcher, LookupEnv)"})
+		}
+		return nil, e
 	}
 	settings, err := readSettings(folder)
 	if err != nil {
@@ -90,6 +94,21 @@ func Declared(folder string, options ...Option) (*Base, error) {
 		c.indexDir = filepath.Join(folder, filepath.FromSlash(settings.IndexDir))
 	}
 	c.embedding = embeddingOf(settings)
+	return newBase(c)
+}
+
+// newBase makes paths absolute: the program may change its folder before it starts the base.
+func newBase(c config) (*Base, error) {
+	for _, p := range []*string{&c.folder, &c.indexDir} {
+		if *p == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*p)
+		if err != nil {
+			return nil, &Error{c.name, "declare", err}
+		}
+		*p = abs
+	}
 	return &Base{config: c}, nil
 }
 

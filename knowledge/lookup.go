@@ -1,7 +1,6 @@
 package knowledge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +48,7 @@ func (b *Base) logUnavailable(ctx context.Context) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	b.config.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "looked up before Start", slog.String("base", b.config.name))
+	b.config.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "looked up before Start, or after Close", slog.String("base", b.config.name))
 }
 
 // A Tool is a lookup as a language model calls it: its description, and what it runs.
@@ -78,13 +77,9 @@ var ErrArguments = errors.New("invalid arguments")
 // Call runs the tool with arguments as a model writes them, such as {"query": "refunds"}. An error is [ErrArguments],
 // with a text that is for the model.
 func (t Tool) Call(ctx context.Context, arguments json.RawMessage) (Answer, error) {
-	var in struct {
-		Query *string `json:"query"`
-	}
-	d := json.NewDecoder(bytes.NewReader(arguments))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&in); err != nil || d.More() || in.Query == nil {
+	var in map[string]*string
+	if err := json.Unmarshal(arguments, &in); err != nil || len(in) != 1 || in["query"] == nil {
 		return Answer{}, fmt.Errorf("%w of %s: allowed is an object with the one property query, a string", ErrArguments, t.Name)
 	}
-	return t.base.LookUp(ctx, *in.Query), nil
+	return t.base.LookUp(ctx, *in["query"]), nil
 }

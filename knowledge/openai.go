@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+
+	"example.com/larder/pipeline"
 )
 
 // OpenAIOptions say which service that speaks OpenAI's embeddings interface embeds, and how. A service may cut a text
@@ -51,6 +52,7 @@ const (
 	defaultTimeout = 30 * time.Second
 	queryTimeout   = 5 * time.Second
 	queryRetries   = 1
+	leastQuery     = 200 // bytes of a query, below which no model can find it too long
 
 	maxModelName = 200 // bytes
 	maxPrefix    = 256 // bytes
@@ -66,7 +68,7 @@ func (o OpenAIOptions) problems() (list []string) {
 	if strings.TrimSpace(o.Model) == "" || len(o.Model) > maxModelName || !printable(o.Model) {
 		wrong("Model %.40q is not a model's name (allowed: one line of 1 to %d bytes, such as text-embedding-3-small)", o.Model, maxModelName)
 	}
-	if o.BaseURL != "" && parseBaseURL(o.BaseURL) == nil {
+	if o.BaseURL != "" && pipeline.ServiceURL(o.BaseURL) == nil {
 		wrong("BaseURL is not an address (allowed: http or https, such as https://host/v1, without user, password, query or fragment)")
 	}
 	between := func(name string, v, least, most int) {
@@ -97,15 +99,6 @@ func (o OpenAIOptions) problems() (list []string) {
 // printable tells whether s is valid UTF-8 without characters that are not seen or let a name show as another.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-}
-
-// parseBaseURL returns nil for what is no base URL. What it was is not for errors: it may hold a password.
-func parseBaseURL(s string) *url.URL {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return nil
-	}
-	return u
 }
 
 // identity names all that decides a vector besides the text, of a model with so many dimensions. Where the service runs
@@ -146,7 +139,7 @@ func newOpenAI(o OpenAIOptions) (*openAI, error) {
 	if problems := o.problems(); problems != nil {
 		return nil, errors.New("openai: " + strings.Join(problems, "; "))
 	}
-	base := parseBaseURL(cmp.Or(o.BaseURL, os.Getenv(baseURLEnv), defaultBaseURL))
+	base := pipeline.ServiceURL(cmp.Or(o.BaseURL, os.Getenv(baseURLEnv), defaultBaseURL))
 	if base == nil {
 		return nil, hintedError{
 			fmt.Sprintf("openai %q: the variable %s is not an address", o.Model, baseURLEnv),
@@ -270,9 +263,27 @@ func (e *openAI) EmbedQuery(ctx context.Context, query string) ([]float32, error
 	}
 	ctx, cancel := withLimit(ctx, min(queryTimeout, e.options.Timeout))
 	defer cancel()
-	rows, err := e.request(ctx, []string{e.options.QueryPrefix + query}, min(queryRetries, e.options.Retries))
-	if err != nil {
-		return nil, err
+	for {
+		rows, err := e.request(ctx, []string{e.options.QueryPrefix + query}, min(queryRetries, e.options.Retries))
+		if err == nil {
+			return rows[0], nil
+		}
+		// A query may be longer than the model takes. Its beginning is what is asked for then.
+		if f := (*fault)(nil); len(query) < 2*leastQuery || !errors.As(err, &f) || !f.refused {
+			return nil, err
+		}
+		query = strings.ToValidUTF8(query[:len(query)/2], "")
 	}
-	return rows[0], nil
 }
+
+// String and GoString show everything but the key.
+func (o OpenAIOptions) String() string {
+	key := "not set"
+	if o.Key != "" {
+		key = "set"
+	}
+	return fmt.Sprintf("OpenAIOptions{Model: %q, Dimensions: %d, Batch: %d, Retries: %d, Timeout: %v, Key: %s}", o.Model, o.Dimensions, o.Batch, o.Retries, o.Timeout, key)
+}
+
+// GoString is String.
+func (o OpenAIOptions) GoString() string { return o.String() }

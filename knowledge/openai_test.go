@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	testKey     = "sk-Quagga-5519-Zebra"
+	testKey     = "sk-Quagga-551955195519-Zebra"
 	testPassage = "marmalade_refund_hedgehog lives in Omsk"
 	testQuery   = "walrus_invoice_seventeen"
 )
@@ -573,7 +573,7 @@ var openAIFailures = []struct {
 	{"odd status", raw(418, apiError("I am a teapot", "I am a teapot")), "HOST refused the request (status 418)", ""},
 	{"code is the key", raw(401, apiError(testKey, testKey)), "(status 401)", ""},
 	{"code is the text", raw(500, apiError("bad_marmalade_refund_hedgehog", "walrus_invoice_seventeen")), "(status 500)", ""},
-	{"code is a number", raw(500, `{"error": {"code": 5519}}`), "(status 500)", ""},
+	{"code is a number", raw(500, `{"error": {"code": 551955195519}}`), "(status 500)", ""},
 	{"error of a wrong shape", raw(500, `{"error": ["`+testPassage+`"]}`), "(status 500)", ""},
 	{"error that is text", raw(500, `{"error": "`+testPassage+`"}`), "(status 500)", ""},
 	{"a huge error", func(w http.ResponseWriter, _ int, _ asked) bool {
@@ -673,7 +673,7 @@ func TestOpenAIFailures(t *testing.T) {
 			t.Errorf("%s; hint: %s; not %q and %q", text, advice, want, hint)
 		}
 		everything := strings.ToLower(fmt.Sprintf("%v %+v %#v %s", err, err, err, advice))
-		for _, secret := range []string{"quagga", "5519", "marmalade", "hedgehog", "omsk", "walrus", "seventeen", "teapot"} {
+		for _, secret := range []string{"quagga", "551955195519", "marmalade", "hedgehog", "omsk", "walrus", "seventeen", "teapot"} {
 			if strings.Contains(everything, secret) {
 				t.Errorf("%s holds %s", everything, secret)
 			}

@@ -9,16 +9,13 @@ import (
 	"example.com/larder/reader"
 )
 
-// The variables by which programs that get an artifact and no base.yaml find the service that made its vectors. An
-// artifact never says where to send queries and keys.
-const (
-	openAIBaseURL = "OPENAI_BASE_URL"
-	openAIKey     = "OPENAI_API_KEY"
-)
+// openAIKey is the variable with the key for programs that get an artifact and no base.yaml.
+const openAIKey = "OPENAI_API_KEY"
 
 // QueryEncoder opens what makes the vectors of queries for an artifact whose own a service made, by OpenAI's interface:
 // at the address in OPENAI_BASE_URL, with the key in OPENAI_API_KEY, both by lookupEnv. It is nil for artifacts that
-// need none.
+// need none. An artifact never says where to send queries and keys, and nothing is contacted because of it alone: without
+// the address it is an error.
 func QueryEncoder(ctx context.Context, m *artifact.Manifest, lookupEnv func(string) (string, bool)) (reader.QueryEncoder, error) {
 	if !m.Model.External() {
 		return nil, nil
@@ -30,7 +27,12 @@ func QueryEncoder(ctx context.Context, m *artifact.Manifest, lookupEnv func(stri
 			"search by keyword, or use that program",
 		}
 	}
-	o.BaseURL, _ = lookupEnv(openAIBaseURL)
+	if o.BaseURL, _ = lookupEnv(baseURLEnv); o.BaseURL == "" {
+		return nil, hintedError{
+			fmt.Sprintf("the vectors of %s were made by a service, %s, and so must be those of questions", m.Base, m.Model.Embedder),
+			fmt.Sprintf("set %s to where it is, such as %s, and %s to its key if it needs one; or search by keyword", baseURLEnv, defaultBaseURL, openAIKey),
+		}
+	}
 	o.Key, _ = lookupEnv(openAIKey)
 	o.KeyEnv = openAIKey
 	dimensions := o.Dimensions

@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -95,6 +96,11 @@ func TestService(t *testing.T) {
 	if _, err := QueryEncoder(t.Context(), &artifact.Manifest{Model: &artifact.Model{Name: "x", Embedder: `function "x"`, Dimensions: 3}}, lookup); err == nil {
 		t.Error("a function was found")
 	}
+	env["OPENAI_API_KEY"] = "sesame"
+	delete(env, "OPENAI_BASE_URL")
+	if _, err := QueryEncoder(t.Context(), m, lookup); err == nil || !strings.Contains(err.(interface{ Hint() string }).Hint(), "OPENAI_BASE_URL") {
+		t.Errorf("an artifact alone had somebody asked: %v", err)
+	}
 	if e, err := QueryEncoder(t.Context(), &artifact.Manifest{}, lookup); e != nil || err != nil {
 		t.Errorf("%v, %v", e, err)
 	}
@@ -118,5 +124,54 @@ func TestParseIdentity(t *testing.T) {
 		if o, ok := parseIdentity(bad); ok {
 			t.Errorf("%q: %+v", bad, o)
 		}
+	}
+}
+
+// TestServiceByEnvironment: where a service is, and its key, come from the same place.
+func TestServiceByEnvironment(t *testing.T) {
+	server := wordServer(t)
+	env := map[string]string{"WORDS_KEY": "sesame", "OPENAI_BASE_URL": server.URL + "/v1"}
+	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	b := mustNew(t, documents(t), Embed(OpenAI(OpenAIOptions{Model: "words"})), CredentialEnv("WORDS_KEY"), LookupEnv(lookup), Fetcher(testFetcher(t)), Log(nil))
+	mustStart(t, b)
+	if a := b.LookUp(t.Context(), "money back"); len(a.Results) == 0 {
+		t.Errorf("%s", asJSON(t, a))
+	}
+}
+
+// TestKeyIsNotPrinted, however a base is printed.
+func TestKeyIsNotPrinted(t *testing.T) {
+	o := OpenAIOptions{Model: "words", Key: "sesame"}
+	b := mustNew(t, "nowhere", Embed(OpenAI(o)))
+	for _, v := range []any{o, &o, b, OpenAI(o)} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s"} {
+			if got := fmt.Sprintf(format, v); strings.Contains(got, "sesame") {
+				t.Errorf("%s of %T: %s", format, v, got)
+			}
+		}
+	}
+}
+
+// TestLongQuery: of a query that is too long for the model its beginning is asked for.
+func TestLongQuery(t *testing.T) {
+	longest := 0
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		var in struct{ Input []string }
+		_ = json.NewDecoder(r.Body).Decode(&in)
+		if len(in.Input[0]) > 500 {
+			out.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		longest = max(longest, len(in.Input[0]))
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = out.Write([]byte(`{"data": [{"index": 0, "embedding": [1, 2]}]}`))
+	}))
+	defer server.Close()
+	e, err := NewOpenAI(t.Context(), OpenAIOptions{Model: "words", BaseURL: server.URL, Dimensions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.EmbedQuery(t.Context(), strings.Repeat("вопрос ", 400)); err != nil || longest < 200 {
+		t.Errorf("%v, %d bytes", err, longest)
 	}
 }

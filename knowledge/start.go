@@ -14,7 +14,6 @@ import (
 
 	"example.com/larder/artifact"
 	"example.com/larder/internal/analyze"
-	"example.com/larder/internal/durable"
 	"example.com/larder/models"
 	"example.com/larder/pipeline"
 	"example.com/larder/reader"
@@ -72,7 +71,7 @@ func (b *Base) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := reader.Options{Logger: c.log}
+	o := reader.Options{Logger: c.log, Context: ctx}
 	if outside != nil { // an interface that holds nothing is not nil
 		o.QueryEncoder = outside
 	}
@@ -203,6 +202,12 @@ func (c *config) configure(s *pipeline.Settings) error {
 	if own.Mode != keyword {
 		compare("embedder", s.Embedder, c.embedding.embedder)
 	}
+	compare("credential_env", s.Credential, c.credentialEnv)
+	for _, key := range []string{"openai", "index_dir", "tool"} { // which options say otherwise, or a call
+		if line := s.Line(key); line > 0 {
+			both = append(both, fmt.Sprintf("%s is in base.yaml, line %d, which the program does not look at", key, line))
+		}
+	}
 	if both != nil {
 		return hintedError{
 			"base.yaml and the program disagree: " + strings.Join(both, "; "),
@@ -213,10 +218,7 @@ func (c *config) configure(s *pipeline.Settings) error {
 	s.TopK, s.MinScore, s.Model = own.TopK, own.MinScore, own.Model
 	s.Embedder, s.OpenAI = pipeline.Native, pipeline.OpenAISettings{} // which keyword mode doesn't look at
 	if own.Mode != keyword {
-		s.Embedder = c.embedding.embedder
-	}
-	if s.Embedder == pipeline.OpenAI {
-		s.OpenAI.Model = c.embedding.openai.Model
+		s.Embedder, s.OpenAI.Model = c.embedding.embedder, c.embedding.model
 	}
 	return nil
 }
@@ -226,11 +228,11 @@ func (c *config) openOutside(ctx context.Context) (Embedder, error) {
 	if c.embedding.build == nil {
 		return nil, nil
 	}
-	value, err := credential(c.credentialEnv, c.lookupEnv)
+	a, err := accessOf(c.credentialEnv, c.lookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return c.embedding.build(ctx, key{c.credentialEnv, value})
+	return c.embedding.build(ctx, a)
 }
 
 // checkCredential makes sure that the credential is there, before any work.
@@ -238,35 +240,48 @@ func (c *config) checkCredential() error {
 	if c.embedding.embedder == "" {
 		return nil // keyword mode needs no key
 	}
-	_, err := credential(c.credentialEnv, c.lookupEnv)
+	_, err := accessOf(c.credentialEnv, c.lookupEnv)
 	return err
 }
 
-// credential returns the value of the variable called name; "" if name is. Errors name the variable, never its value.
-func credential(name string, lookupEnv func(string) (string, bool)) (string, error) {
+// accessOf looks up a credential in the variable called name, if there is a name, and where a service is. Errors name the
+// variable, never its value.
+func accessOf(name string, lookupEnv func(string) (string, bool)) (a access, err error) {
+	a.keyEnv = name
+	a.address, _ = lookupEnv(baseURLEnv)
 	if name == "" {
-		return "", nil
+		return a, nil
 	}
-	value, ok := lookupEnv(name)
-	if !ok || strings.TrimSpace(value) == "" {
-		return "", hintedError{
+	var ok bool
+	if a.key, ok = lookupEnv(name); !ok || strings.TrimSpace(a.key) == "" {
+		if name != strings.ToUpper(name) && name != strings.ToLower(name) { // it might be the key itself
+			name = "that it names"
+		}
+		return a, hintedError{
 			fmt.Sprintf("credential_env: the environment variable %s is not set", name),
-			fmt.Sprintf("set %s to the key of the embedder, in the environment or in a file .env that the program reads", name),
+			"set it to the key of the embedder, in the environment or in a file .env that the program reads",
 		}
 	}
-	return value, nil
+	return a, nil
 }
 
-// hasIndex tells whether there is an index, whole or broken. An empty folder, or what an interrupted bake left, is none.
+// hasIndex tells whether there is an index, whole or broken. An empty folder, hidden files, and what an interrupted bake
+// left, are none.
 func (c *config) hasIndex() (bool, error) {
 	if c.indexDir == "" {
 		return false, nil
+	}
+	if err := pipeline.CheckIndexDir(c.folder, c.indexDir); err != nil {
+		return false, err
 	}
 	entries, err := os.ReadDir(c.indexDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !strings.HasPrefix(e.Name(), durable.Prefix) }), err
+	if err != nil {
+		return false, fmt.Errorf("index_dir: %w; name a folder for the index alone", err)
+	}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") }), nil
 }
 
 // readManifest reads the manifest of the version that a folder's latest names.

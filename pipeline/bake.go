@@ -64,6 +64,7 @@ func Bake(ctx context.Context, o BakeOptions) (*Report, error) {
 // BakeInMemory does what Bake does, but for writing: the shelf with the artifact and its encoder is in memory.
 func BakeInMemory(ctx context.Context, o BakeOptions) (shelf fs.FS, report *Report, err error) {
 	b := newBake(o)
+	b.inMemory = true
 	defer b.close()
 	err = b.run(ctx, append(b.stages(), stage{"write", func(context.Context) (err error) {
 		shelf, err = b.writeMemory()
@@ -85,6 +86,7 @@ type stage struct {
 func (b *bake) stages() []stage {
 	return []stage{
 		{"settings", b.loadSettings},
+		{"embedder", b.openOutside},
 		{"discover", b.discover},
 		{"parse", b.parse},
 		{"model", b.loadModel},
@@ -118,11 +120,13 @@ type bake struct {
 	BakeOptions
 	report *Report
 
+	inMemory  bool // nothing but the cache is written, and not that if it can't be
 	root      *os.Root
 	settings  Settings          // settings
 	sources   []Source          // discover
 	documents []*Document       // parse: one a source
 	hashes    [][32]byte        // parse: of the source files
+	outside   QueryEmbedder     // embedder: nil for models here
 	model     *model            // model
 	chunks    [][]Chunk         // chunk: one list a document
 	passages  []string          // chunk: what is embedded and indexed, of all chunks in order
@@ -164,7 +168,10 @@ func (b *bake) loadSettings(context.Context) (err error) {
 		b.Index = filepath.Join(b.Folder, filepath.FromSlash(b.settings.IndexDir))
 	}
 	b.report.Settings = b.settings
-	return b.settings.Validate()
+	if err := b.settings.Validate(); err != nil || b.Index == "" {
+		return err
+	}
+	return CheckIndexDir(b.Folder, b.Index)
 }
 
 func (b *bake) readSettings() (s Settings, err error) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.etcd.io/bbolt"
+
 	"example.com/larder/artifact"
 	"example.com/larder/models"
 	"example.com/larder/models/minilm"
@@ -25,17 +27,25 @@ func (b *bake) embed(ctx context.Context) (err error) {
 		}
 	}
 	cache, err := openVectorCache(b.Fetcher.Cache.Dir)
+	if err == nil && b.inMemory {
+		err = cache.use(func(*bbolt.DB) error { return nil })
+	}
+	if err != nil && b.inMemory { // a process that starts where nothing can be written is as good as any
+		newReporter(b.Progress).line("vectors are not cached: %v", err)
+		cache, err = nil, nil
+	}
 	if err != nil {
 		return err
 	}
 	bar := newProgress(b.Progress, "embed "+b.settings.Name, len(b.passages))
 	defer bar.end()
-	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, bar.set)
-	if err != nil {
-		return err
-	}
+	compare := func([]int, []float32) error { return nil }
 	if b.model.outside != nil {
-		return b.compareCached(ctx)
+		compare = func(cached []int, vectors []float32) error { return b.compareCached(ctx, cached, vectors) }
+	}
+	b.vectors, b.report.Embedded, err = embedPassages(ctx, b.model.embedder, cache, b.passages, compare, bar.set)
+	if err != nil || b.model.outside != nil {
+		return err
 	}
 	return b.model.compareSample(b.passages, b.vectors, b.place)
 }
@@ -146,12 +156,16 @@ func (n native) Embed(ctx context.Context, passages []string) ([][]float32, erro
 const embedBatch = 128
 
 // embedPassages returns the passages' vectors, one row each, taken from the cache where it has them. fresh counts
-// those that were embedded now. done is called with the number of passages that have their vectors.
-func embedPassages(ctx context.Context, e Embedder, cache *vectorCache, passages []string, done func(int)) (vectors []float32, fresh int, err error) {
+// those that were embedded now. Before that compare gets the numbers of the others, and the rows as far as they are
+// filled. done is called with the number of passages that have their vectors.
+func embedPassages(ctx context.Context, e Embedder, cache *vectorCache, passages []string, compare func(cached []int, vectors []float32) error, done func(int)) (vectors []float32, fresh int, err error) {
 	d := e.Dimensions()
 	vectors = make([]float32, len(passages)*d)
 	missing, err := cache.get(e.Identity(), passages, d, vectors)
 	if err != nil {
+		return nil, 0, err
+	}
+	if err := compare(others(len(passages), missing), vectors); err != nil {
 		return nil, 0, err
 	}
 	ready := len(passages) - len(missing)
@@ -180,4 +194,16 @@ func embedPassages(ctx context.Context, e Embedder, cache *vectorCache, passages
 		done(ready + fresh)
 	}
 	return vectors, fresh, nil
+}
+
+// others are the numbers from 0 up to n that are not in an ascending list.
+func others(n int, list []int) (rest []int) {
+	for i := range n {
+		if len(list) > 0 && list[0] == i {
+			list = list[1:]
+			continue
+		}
+		rest = append(rest, i)
+	}
+	return rest
 }

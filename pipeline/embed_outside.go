@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,8 +9,11 @@ import (
 	"example.com/larder/models/minilm"
 )
 
-// openOutside opens the embedder that is not one of the models here, and the tokenizer that counts.
+// openOutside opens the embedder, if it is not one of the models here: before any work, since its key may be missing.
 func (b *bake) openOutside(ctx context.Context) error {
+	if !b.settings.Outside() || b.settings.Mode == string(artifact.Keyword) {
+		return nil
+	}
 	if b.OpenEmbedder == nil {
 		return fmt.Errorf("embedder: %s is not known to this program", b.settings.Embedder)
 	}
@@ -23,13 +25,11 @@ func (b *bake) openOutside(ctx context.Context) error {
 	if d := e.Dimensions(); d < 1 || d > maxDimensions {
 		return fmt.Errorf("embedder %s: vectors of %d dimensions (1 to %d can be stored)", e.Identity(), d, maxDimensions)
 	}
-	if e.Identity() == "" || e.Model() == "" {
-		return errors.New("an embedder without an identity or a model's name: the artifact must remember both")
+	if err := artifact.CheckEmbedder(e.Model(), e.Identity()); err != nil {
+		return fmt.Errorf("embedder: %w", err)
 	}
-	if err := b.loadTokenizer(ctx); err != nil {
-		return err
-	}
-	b.model.embedder, b.model.outside = unitEmbedder{e}, e
+	b.outside = unitEmbedder{e}
+	b.report.Model = e.Model()
 	return nil
 }
 
@@ -71,6 +71,10 @@ func (m *model) outsideProbes(ctx context.Context) ([]artifact.Probe, error) {
 		if len(vector) != m.outside.Dimensions() {
 			return nil, fmt.Errorf("embedder %s: a query's vector has %d dimensions, a passage's %d", m.outside.Identity(), len(vector), m.outside.Dimensions())
 		}
+		vector = slices.Clone(vector)
+		if !minilm.Normalize(vector) {
+			return nil, fmt.Errorf("embedder %s: a query's vector is zero or not finite", m.outside.Identity())
+		}
 		probes = append(probes, artifact.Probe{Text: text, Vector: vector})
 	}
 	return probes, nil
@@ -81,17 +85,19 @@ const (
 	cachedCosine = 0.999 // between a vector of the cache and what the embedder makes of the passage now
 )
 
-// compareCached embeds some of the passages anew whose vectors came from the cache: behind the same identity there may
-// be another model by now.
-func (b *bake) compareCached(ctx context.Context) error {
-	n := len(b.passages)
-	if b.report.Embedded == n {
+// compareCached embeds anew some of the passages whose vectors came from the cache: behind the same identity there may be
+// another model by now. It comes before anything else is embedded, since vectors of two models would be of no use
+// together, neither in an artifact nor in the cache.
+func (b *bake) compareCached(ctx context.Context, cached []int, vectors []float32) error {
+	if len(cached) == 0 {
 		return nil
 	}
 	var numbers []int
 	var texts []string
-	for i := 0; i < n; i += max(1, n/cachedSample) {
-		numbers, texts = append(numbers, i), append(texts, b.passages[i])
+	n := min(cachedSample, len(cached))
+	for i := range n { // the first, the last, and evenly between
+		number := cached[i*(len(cached)-1)/max(1, n-1)]
+		numbers, texts = append(numbers, number), append(texts, b.passages[number])
 	}
 	rows, err := b.model.embedder.Embed(ctx, texts)
 	if err != nil {
@@ -99,7 +105,7 @@ func (b *bake) compareCached(ctx context.Context) error {
 	}
 	d := b.model.embedder.Dimensions()
 	for i, number := range numbers {
-		if c := cosine(rows[i], b.vectors[number*d:][:d]); !(c >= cachedCosine) {
+		if c := cosine(rows[i], vectors[number*d:][:d]); !(c >= cachedCosine) {
 			return hintedError{
 				fmt.Sprintf("%s: the cache's vector and the embedder's differ: a cosine of %.4f, not %v or more: it is another model by the same name", b.place(number), c, cachedCosine),
 				"remove vectors.db from the cache folder " + b.Fetcher.Cache.Dir,

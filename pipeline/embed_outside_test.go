@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"path/filepath"
 	"strings"
@@ -100,10 +101,20 @@ func TestBakeOutside(t *testing.T) {
 	if n := e.embedded - before; n == 0 || n > r.Chunks/2 {
 		t.Errorf("%d passages compared with the cache", n)
 	}
-	// Another model behind the same identity is found out.
+	// Another model behind the same identity is found out, also if few of many passages come from the cache, and before
+	// anything else is embedded.
 	e.salt = "x"
+	var many strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&many, "Return %d of the order is in the shop with a card and a receipt.\n\n", i)
+	}
+	writeFiles(t, o.Folder, map[string]string{"many.txt": many.String()})
+	before = e.embedded
 	if _, err := Bake(t.Context(), o); err == nil || !strings.Contains(err.Error(), "another model by the same name") {
 		t.Errorf("another model: %v", err)
+	}
+	if n := e.embedded - before; n > cachedSample {
+		t.Errorf("%d passages embedded by another model", n)
 	}
 }
 

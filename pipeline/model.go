@@ -38,7 +38,11 @@ func (b *bake) loadModel(ctx context.Context) error {
 		return b.loadTokenizer(ctx)
 	}
 	if b.settings.Outside() {
-		return b.openOutside(ctx)
+		if err := b.loadTokenizer(ctx); err != nil {
+			return err
+		}
+		b.model.embedder, b.model.outside = b.outside, b.outside
+		return nil
 	}
 	b.removeStale(filepath.Join(b.Fetcher.Cache.Dir, "encoders"))
 	m, files, err := openModel(ctx, b.Fetcher, b.settings.Model, b.settings.Embedder)

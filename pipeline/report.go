@@ -14,6 +14,7 @@ import (
 type Report struct {
 	Folder    string
 	Settings  Settings
+	Model     string           // of an embedder that is not one of the models here
 	Documents []DocumentReport // in the order of their paths
 	LeftOut   []LeftOut        // files that are no documents
 	Unmatched []string         // settings whose glob matches no document
@@ -145,7 +146,7 @@ func (r *Report) Write(w io.Writer) {
 		fmt.Fprintf(w, "  not read  %s: %d\n", reason, inside[reason])
 	}
 	if r.Settings.Mode != "keyword" {
-		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, cmp.Or(r.Settings.OpenAI.Model, r.Settings.Model), r.Embedded, r.Chunks-r.Embedded)
+		fmt.Fprintf(w, "  embedder %s, %s: %d passages embedded, %d from the cache\n", r.Settings.Embedder, cmp.Or(r.Model, r.Settings.Model), r.Embedded, r.Chunks-r.Embedded)
 	}
 	if r.Artifact != "" {
 		state := "written"

@@ -36,8 +36,7 @@ func (s Settings) outsideProblems() (list []SettingsProblem) {
 		wrong("openai.model", "%s is not a model's name, which embedder: openai needs (such as text-embedding-3-small)", excerpt(o.Model))
 	}
 	if o.BaseURL != "" {
-		u, err := url.Parse(o.BaseURL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		if ServiceURL(o.BaseURL) == nil {
 			wrong("openai.base_url", "is not an address of the form https://host/v1 (http or https, without user, password or query: name the variable with the key under credential_env)")
 		}
 	}
@@ -53,8 +52,9 @@ func (s Settings) outsideProblems() (list []SettingsProblem) {
 		wrong("openai.timeout", "%v is out of range (up to %d seconds)", o.Timeout, maxTimeout)
 	}
 	prefix := func(key, v string) {
-		if len(v) > maxPrefix || !printable(v) {
-			wrong(key, "is not a prefix (one line of up to %d bytes)", maxPrefix)
+		// Models that follow instructions have prefixes of two lines.
+		if len(v) > maxPrefix || !printable(strings.NewReplacer("\n", "", "\t", "").Replace(v)) {
+			wrong(key, "is not a prefix (up to %d bytes of printable text)", maxPrefix)
 		}
 	}
 	prefix("openai.query_prefix", o.QueryPrefix)
@@ -64,9 +64,9 @@ func (s Settings) outsideProblems() (list []SettingsProblem) {
 	}
 	if s.IndexDir != "" {
 		dir := path.Clean(filepath.ToSlash(s.IndexDir))
-		if path.IsAbs(dir) || filepath.IsAbs(s.IndexDir) || filepath.VolumeName(s.IndexDir) != "" || !printable(dir) {
+		if path.IsAbs(dir) || strings.Contains(dir, `\`) || filepath.IsAbs(s.IndexDir) || filepath.VolumeName(s.IndexDir) != "" || !printable(dir) {
 			wrong("index_dir", "%s is not a path relative to the base's folder (such as ../../dist/refunds)", excerpt(s.IndexDir))
-		} else if !strings.HasPrefix(dir, ".") || dir == "." {
+		} else if dir == "." || strings.HasPrefix(dir, "..") && dir != ".." && !strings.HasPrefix(dir, "../") || !strings.HasPrefix(dir, ".") {
 			wrong("index_dir", "%s lies among the documents (allowed: a path that begins with .., or a hidden folder such as .index)", excerpt(s.IndexDir))
 		}
 	}
@@ -77,6 +77,55 @@ func (s Settings) outsideProblems() (list []SettingsProblem) {
 		wrong("tool.description", "is not UTF-8, or longer than %d characters", artifact.MaxToolDescription)
 	}
 	return list
+}
+
+// ServiceURL reads the address of a service: http or https, without user, password, query and fragment. It returns nil for
+// what is none; what it was is not for errors, since it may hold a password.
+func ServiceURL(s string) *url.URL {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil
+	}
+	return u
+}
+
+// CheckIndexDir returns an error if an index would lie among the documents of a folder: what is in it would become
+// documents of the next bake.
+func CheckIndexDir(folder, index string) error {
+	from, err := realPath(folder)
+	if err != nil {
+		return err
+	}
+	to, err := realPath(index)
+	if err != nil {
+		return err
+	}
+	inside, err := filepath.Rel(from, to)
+	if err != nil || !filepath.IsLocal(inside) || inside != "." && strings.HasPrefix(inside, ".") {
+		return nil // elsewhere, or in a hidden folder, which holds no documents
+	}
+	return hintedError{
+		fmt.Sprintf("index_dir: %s lies among the documents of %s", index, folder),
+		"name a folder outside of them, or a hidden one such as .index",
+	}
+}
+
+// realPath resolves the links in a path, of which the end need not exist.
+func realPath(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	for rest := ""; ; {
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		parent := filepath.Dir(abs)
+		if parent == abs {
+			return filepath.Join(abs, rest), nil
+		}
+		abs, rest = parent, filepath.Join(filepath.Base(abs), rest)
+	}
 }
 
 // tool is what the artifact remembers of the tool, nil if the base declares none.

@@ -56,9 +56,9 @@ func selfTest(e *models.Encoder, probes []artifact.Probe) error {
 
 // Verify checks everything that can be checked of the artifact in a folder, which dir names as in [OpenDir]. It reads
 // the encoder anew, even if another base that is open has it. If the artifact needs a [QueryEncoder] and o has none, all
-// else is checked, and the base answers by keyword alone: other searches are [ErrNoQueryEncoder].
+// else is checked, as with KeywordAlone.
 func Verify(dir string, o Options) (*Base, error) {
-	o.keywordAlone = true
+	o.KeywordAlone = true
 	b, err := openDir(dir, models.Open, o)
 	if err != nil {
 		return nil, err

@@ -32,9 +32,20 @@ type Options struct {
 	// QueryEncoder makes the vectors of queries for an artifact whose own were made by a service, or by a function of the
 	// user's own. Artifacts of the models in models.lock need none.
 	QueryEncoder QueryEncoder
+	// KeywordAlone opens a base whose QueryEncoder is needed and not there: searches by keyword work, and others are
+	// [ErrNoQueryEncoder].
+	KeywordAlone bool
+	// Context, if not nil, ends the opening. It has no part in what comes after.
+	Context context.Context
 
-	keywordAlone bool                           // is enough for a base whose QueryEncoder is not there
-	accept       func(*artifact.Manifest) error // if not nil, is asked before the encoder is opened
+	accept func(*artifact.Manifest) error // if not nil, is asked before the encoder is opened
+}
+
+func (o Options) context() context.Context {
+	if o.Context == nil {
+		return context.Background()
+	}
+	return o.Context
 }
 
 // A Base is an open knowledge base. It is safe for concurrent use.
@@ -58,7 +69,7 @@ func Open(shelf fs.FS, base string, o Options) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", base, err)
 	}
-	return open(context.Background(), shelf, folder, digest, []place{{shelf, "models"}}, encoders.get, o)
+	return open(o.context(), shelf, folder, digest, []place{{shelf, "models"}}, encoders.get, o)
 }
 
 // OpenDir opens the artifact in a folder: one that holds a manifest, or one with a file latest that names a
@@ -76,7 +87,7 @@ func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open base %s: %w", dir, err)
 	}
-	return openVersion(context.Background(), root, dir, folder, digest, load, o)
+	return openVersion(o.context(), root, dir, folder, digest, load, o)
 }
 
 // openRoot opens a folder. [os.OpenRoot] alone would wait for the writer of a pipe.
@@ -117,6 +128,9 @@ type place struct {
 }
 
 func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place, load loadEncoder, o Options) (*Base, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	a, err := artifact.Open(fsys, folder, digest)
 	if err != nil {
 		return nil, err
@@ -136,13 +150,16 @@ func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place
 	}
 	b.scratch.New = func() any { return newScratch(a) }
 	if a.Manifest.Model.External() {
-		if o.QueryEncoder == nil && o.keywordAlone {
+		if o.QueryEncoder == nil && o.KeywordAlone {
 			return b, nil
 		}
 		if err := b.useOutside(ctx, o.QueryEncoder); err != nil {
 			return nil, err
 		}
 		return b, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if a.Manifest.Model != nil {
 		if b.encoder, err = findEncoder(fsys, folder, places, load, a.Manifest); err != nil {
