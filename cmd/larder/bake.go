@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,7 +87,7 @@ func (c *bakeCommand) Run(e *environment) error {
 			break
 		}
 		report, err := pipeline.Bake(e, pipeline.BakeOptions{
-			Folder: folder, Shelf: cmp.Or(c.Output, "dist"), UseIndexDir: c.Output == "", OpenEmbedder: knowledge.OpenEmbedder(env.lookup), Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
+			Folder: folder, Shelf: cmp.Or(c.Output, "dist"), UseIndexDir: c.Output == "", OpenEmbedder: c.openEmbedder(&env), Bundle: c.Bundle, Embedder: c.Embedder, Fetcher: fetcher, Progress: e.err,
 			Version: version, Revision: c.Revision, LookupEnv: env.lookup,
 		})
 		if env.err != nil {
@@ -106,6 +107,19 @@ func (c *bakeCommand) Run(e *environment) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// openEmbedder opens the service that base.yaml declares.
+func (c *bakeCommand) openEmbedder(env *secrets) func(context.Context, pipeline.Settings) (pipeline.QueryEmbedder, error) {
+	return func(ctx context.Context, s pipeline.Settings) (pipeline.QueryEmbedder, error) {
+		if c.Offline {
+			address, _ := env.lookup("OPENAI_BASE_URL")
+			if err := checkOffline(cmp.Or(s.OpenAI.BaseURL, address)); err != nil {
+				return nil, err
+			}
+		}
+		return knowledge.OpenEmbedder(env.lookup)(ctx, s)
+	}
 }
 
 // checkReport finds out before a long bake whether its report can be written, and makes the folder for it. The

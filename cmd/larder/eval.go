@@ -258,7 +258,7 @@ func (c *evalCommand) evalBase(e *environment, name string) error {
 	if err != nil {
 		return err
 	}
-	base, err := openBase(e, c.Shelf, name)
+	base, err := openBase(e, c.Shelf, name, c.Mode == string(reader.Keyword))
 	if errors.Is(err, fs.ErrNotExist) {
 		return hinted{err, "bake it first: larder bake --base " + name}
 	}

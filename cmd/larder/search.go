@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 
 	"example.com/larder/artifact"
 	"example.com/larder/knowledge"
+	"example.com/larder/pipeline"
 	"example.com/larder/reader"
 )
 
@@ -69,7 +72,7 @@ func (c *searchCommand) Run(e *environment) error {
 	limit := c.TopK
 	modes := map[artifact.Mode]bool{}
 	for _, name := range names {
-		base, err := openBase(e, c.Shelf, name)
+		base, err := openBase(e, c.Shelf, name, c.Mode == string(reader.Keyword))
 		if err != nil {
 			return openError(c.Shelf, name, err)
 		}
@@ -131,10 +134,10 @@ func checkDay(flag, day string) error {
 }
 
 // openBase opens a base on a shelf, with the service that answers queries if its artifact needs one.
-func openBase(e *environment, shelf, name string) (*reader.Base, error) {
-	var o reader.Options
+func openBase(e *environment, shelf, name string, keywordAlone bool) (*reader.Base, error) {
+	o := reader.Options{KeywordAlone: keywordAlone, Context: e}
 	fsys := os.DirFS(shelf)
-	if artifact.CheckBaseName(name) == nil { // otherwise, Open says what is wrong
+	if artifact.CheckBaseName(name) == nil && !keywordAlone { // of a bad name, Open says what is wrong
 		folder, _, err := artifact.Locate(fsys, name)
 		if err != nil {
 			return nil, fmt.Errorf("open base %s: %w", name, err)
@@ -143,7 +146,7 @@ func openBase(e *environment, shelf, name string) (*reader.Base, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open base %s: %w", name, err)
 		}
-		if o.QueryEncoder, err = queryEncoder(e, m); err != nil {
+		if o.QueryEncoder, err = queryEncoder(e, m, false); err != nil {
 			return nil, err
 		}
 	}
@@ -151,13 +154,30 @@ func openBase(e *environment, shelf, name string) (*reader.Base, error) {
 }
 
 // queryEncoder is what makes the vectors of queries for an artifact, if a service made its own.
-func queryEncoder(e *environment, m *artifact.Manifest) (reader.QueryEncoder, error) {
+func queryEncoder(ctx context.Context, m *artifact.Manifest, offline bool) (reader.QueryEncoder, error) {
 	var env secrets
-	encoder, err := knowledge.QueryEncoder(e, m, env.lookup)
+	if m.Model.External() && offline {
+		address, _ := env.lookup("OPENAI_BASE_URL")
+		if err := checkOffline(address); err != nil {
+			return nil, err
+		}
+	}
+	encoder, err := knowledge.QueryEncoder(ctx, m, env.lookup)
 	if env.err != nil {
 		return nil, env.err
 	}
 	return encoder, err
+}
+
+// checkOffline refuses a service that is not on this machine.
+func checkOffline(address string) error {
+	u := pipeline.ServiceURL(address)
+	if u != nil {
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+			return nil
+		}
+	}
+	return hinted{usageError{errors.New("--offline: an embedding service is needed that is not on this machine")}, "leave --offline out, or name a service on this machine"}
 }
 
 // openError says which bases there are if the one that could not be opened is none of them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"example.com/larder/artifact"
 	"example.com/larder/knowledge"
@@ -20,8 +22,8 @@ import (
 type servedBase struct {
 	name    string
 	tool    *artifact.Tool                       // that it declares
-	opened  func() error                         // waits until the base is open
-	current func() *reader.Base                  // likewise; nil if it can't be opened
+	opened  func() error                         // opens the base, the first time, and waits until it is open
+	current func() *reader.Base                  // likewise; nil if it can't be opened, or is closed
 	files   func(local bool) (tools.Files, bool) // false if the artifact has none; local shows the paths of this machine
 	close   func() error
 }
@@ -43,12 +45,14 @@ func (s *served) Close() error {
 	return errors.Join(errs...)
 }
 
-// opened waits until all bases are open.
+// opened opens all bases and waits for them.
 func (s *served) opened() error {
-	var errs []error
-	for _, b := range s.bases {
-		errs = append(errs, b.opened())
+	errs := make([]error, len(s.bases))
+	var wg sync.WaitGroup
+	for i, b := range s.bases {
+		wg.Go(func() { errs[i] = b.opened() })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 
@@ -70,6 +74,13 @@ func (s *served) table(local bool) ([]tools.Tool, error) {
 	if len(trees) > 0 {
 		list = append(list, tools.FileTools(tools.Union(trees))...)
 	}
+	names := map[string]bool{}
+	for _, t := range list {
+		if names[t.Name] {
+			return nil, hinted{usageError{fmt.Errorf("two tools are called %s", t.Name)}, "set another tool.name in base.yaml, and bake again"}
+		}
+		names[t.Name] = true
+	}
 	return list, nil
 }
 
@@ -79,8 +90,8 @@ type serveOptions struct {
 	fetching
 }
 
-// open begins to open all bases, of which only the manifests are read before it returns: a client waits for the list of
-// tools, and the model takes a moment until it calls one. A folder of documents is started as its base.yaml declares it.
+// open names all bases, of which only manifests and settings are read before they are opened: a client waits for the list
+// of tools, and the model takes a moment until it calls one. A folder of documents is started as its base.yaml declares it.
 func (o serveOptions) open(e *environment, log *slog.Logger) (*served, error) {
 	places := o.From
 	if len(places) == 0 {
@@ -116,13 +127,13 @@ func (o serveOptions) openPlace(e *environment, place string, log *slog.Logger) 
 		return nil, hinted{usageError{fmt.Errorf("%s is not a folder", place)}, "name a shelf, an artifact or a folder of documents"}
 	}
 	if isArtifact(place) {
-		b, err := openLive(e, place, log)
+		b, err := o.openLive(e, place, log)
 		return []servedBase{b}, err
 	}
 	if names, err := basesOn(place); err == nil {
 		var list []servedBase
 		for _, name := range names {
-			b, err := openLive(e, filepath.Join(place, name), log)
+			b, err := o.openLive(e, filepath.Join(place, name), log)
 			if err != nil {
 				return nil, errors.Join(err, (&served{list}).Close())
 			}
@@ -156,14 +167,19 @@ func isArtifact(folder string) bool {
 }
 
 // openLive opens an artifact and follows it.
-func openLive(e *environment, folder string, log *slog.Logger) (servedBase, error) {
-	m, encoder, err := inspect(e, folder)
+func (o serveOptions) openLive(e *environment, folder string, log *slog.Logger) (servedBase, error) {
+	m, err := inspect(folder)
 	if err != nil {
 		return servedBase{}, fmt.Errorf("%s: %w", folder, err)
 	}
+	ctx, stop := context.WithCancel(e)
 	var live *reader.Live
-	opened := background(func() (err error) {
-		if live, err = reader.OpenLive(folder, reader.LiveOptions{Options: reader.Options{Logger: log, QueryEncoder: encoder}}); err != nil {
+	opened := sync.OnceValue(func() error {
+		encoder, err := queryEncoder(ctx, m, o.Offline)
+		if err == nil {
+			live, err = reader.OpenLive(folder, reader.LiveOptions{Options: reader.Options{Logger: log, QueryEncoder: encoder, Context: ctx}})
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
 		return nil
@@ -177,27 +193,14 @@ func openLive(e *environment, folder string, log *slog.Logger) (servedBase, erro
 	return servedBase{
 		name: m.Base, tool: m.Tool, opened: opened, current: current,
 		close: func() error {
-			_ = opened() // which is told elsewhere
+			stop()
+			_ = opened() // which is told elsewhere, or doesn't begin now
 			return live.Close()
 		},
 		files: func(bool) (tools.Files, bool) {
 			return tools.Files{FS: liveFiles(current), FullPath: func(path string) string { return liveURI(current(), path) }}, m.HasOriginals()
 		},
 	}, nil
-}
-
-// background begins to do something, and returns what waits for its end.
-func background(do func() error) (wait func() error) {
-	done := make(chan struct{})
-	var err error
-	go func() {
-		defer close(done)
-		err = do()
-	}()
-	return func() error {
-		<-done
-		return err
-	}
 }
 
 // liveFiles are the originals in the version that answers now.
@@ -237,23 +240,18 @@ func liveURI(b *reader.Base, path string) string {
 	return tools.URI(b.Manifest().Base + "@" + version12(b))(path)
 }
 
-// inspect reads the manifest of the artifact that a folder means, and opens what answers queries if that is a service.
-func inspect(e *environment, folder string) (*artifact.Manifest, reader.QueryEncoder, error) {
+// inspect reads the manifest of the artifact that a folder means.
+func inspect(folder string) (*artifact.Manifest, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer root.Close()
 	version, _, err := artifact.Locate(root.FS(), ".")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m, err := artifact.Inspect(root.FS(), version)
-	if err != nil {
-		return nil, nil, err
-	}
-	encoder, err := queryEncoder(e, m)
-	return m, encoder, err
+	return artifact.Inspect(root.FS(), version)
 }
 
 // startFolder starts the base that a folder of documents declares.
@@ -271,8 +269,12 @@ func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logge
 	if err != nil {
 		return servedBase{}, err
 	}
-	opened := background(func() error {
-		err := b.Start(e)
+	ctx, stop := context.WithCancel(e)
+	opened := sync.OnceValue(func() error {
+		err := b.Start(ctx)
+		if failed := (*knowledge.Error)(nil); errors.As(err, &failed) { // without its hint, which is printed apart
+			err = fmt.Errorf("%s: %w", folder, failed.Err)
+		}
 		return cmp.Or(env.err, err)
 	})
 	return servedBase{
@@ -282,6 +284,7 @@ func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logge
 			return b.Current()
 		},
 		close: func() error {
+			stop()
 			_ = opened()
 			return errors.Join(b.Close(), tree.Close())
 		},
@@ -303,6 +306,11 @@ func (s *served) names() string {
 	return strings.Join(list, ", ")
 }
 
-func version12(b *reader.Base) string { return artifact.FolderName(b.Artifact().Digest) }
+func version12(b *reader.Base) string {
+	if b == nil {
+		return "closed"
+	}
+	return artifact.FolderName(b.Artifact().Digest)
+}
 
 var _ tools.Base = servedBase{}
