@@ -292,7 +292,7 @@ func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logge
 			if local {
 				return tools.Files{FS: tree, FullPath: tree.FullPath}, true
 			}
-			return tools.Files{FS: tree, FullPath: tools.URI(b.Name())}, true
+			return tools.Files{FS: tree, FullPath: func(path string) string { return liveURI(b.Current(), path) }}, true
 		},
 	}, nil
 }

@@ -105,7 +105,7 @@ func (c *toolsCall) Run(e *environment) error {
 		return writeJSON(e.out, answer, "  ")
 	}
 	hint := "there are " + strings.Join(names, ", ")
-	if strings.HasPrefix(c.Name, "kb_") {
+	if strings.HasPrefix(c.Name, "kb_") && !strings.Contains(hint, "kb_") {
 		hint += "; file tools need a folder of documents, or an artifact that was baked with originals: true in base.yaml"
 	}
 	return hinted{usageError{fmt.Errorf("there is no tool %s", c.Name)}, hint}

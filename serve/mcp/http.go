@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -35,21 +37,48 @@ func Handler(server *sdk.Server, o HTTPOptions) http.Handler {
 		DisableLocalhostProtection: true, // which allow does for every address
 	})
 	mux := http.NewServeMux()
-	mux.Handle(Path, stream)
+	mux.Handle(Path, single(stream))
 	return o.allow(mux)
+}
+
+// single refuses batches of messages: the protocol has none, and one could hold thousands of calls.
+func single(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := bufio.NewReader(r.Body)
+		for r.Body != nil {
+			first, err := body.Peek(1)
+			if err != nil || !strings.ContainsAny(string(first), " \t\r\n") {
+				if string(first) == "[" {
+					http.Error(w, "batches are not served: send one message", http.StatusBadRequest)
+					return
+				}
+				break
+			}
+			_, _ = body.Discard(1)
+		}
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // allow lets through what comes from programs with the token, and from no page of another site.
 func (o HTTPOptions) allow(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte("Bearer " + o.Token))
+	want := sha256.Sum256([]byte(o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin, err := url.Parse(r.Header.Get("Origin"))
-		if !o.known(r.Host) || err != nil || r.Header.Get("Origin") != "" && !o.known(origin.Host) {
+		if !o.known(r.Host) || err != nil || r.Header.Get("Origin") != "" && (origin.User != nil || !o.known(origin.Host)) {
 			http.Error(w, "this server is not for that host or origin; larder mcp --host NAME allows one", http.StatusForbidden)
 			return
 		}
 		// Digests have one length: the comparison tells nothing of the token's.
-		if found := sha256.Sum256([]byte(r.Header.Get("Authorization"))); o.Token != "" && subtle.ConstantTimeCompare(found[:], want[:]) != 1 {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			token = ""
+		}
+		if found := sha256.Sum256([]byte(strings.TrimSpace(token))); o.Token != "" && subtle.ConstantTimeCompare(found[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
 			return
@@ -61,10 +90,12 @@ func (o HTTPOptions) allow(next http.Handler) http.Handler {
 // known tells whether a host, with a port or without, is this machine's or one of the further names.
 func (o HTTPOptions) known(host string) bool {
 	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil && strings.Trim(port, "0123456789") == "" {
 		name = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok { // an address of IPv6 without a port
+		name = strings.TrimSuffix(inner, "]")
 	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if name == "localhost" {
 		return true
 	}

@@ -267,6 +267,41 @@ func TestStdio(t *testing.T) {
 	}
 }
 
+// TestStdioRefuses: what is no message is answered, and the session goes on.
+func TestStdioRefuses(t *testing.T) {
+	session := ""
+	bad := []string{"garbage", "5", "[]", "null", `{"jsonrpc":"2.0"`, `{"id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + "}", `{"jsonrpc":"2.0","id":8,"x":"` + strings.Repeat("x", maxMessage) + `"}`, "\xff\xfe"}
+	for _, line := range bad {
+		session += line + "\n\n"
+	}
+	session += `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk"}}}` + "\n" +
+		`{"jsonrpc":"2.0","id":"\u0061","method":"tools/call","params":{"name":"look_up","arguments":{"query":"` + strings.Repeat("[", 500) + `"}}}`
+	read, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := Serve(t.Context(), NewServer(table(t, base{Base: openShop(t)}), Options{}), io.NopCloser(strings.NewReader(session)), out)
+		out.Close()
+		ended <- err
+	}()
+	start := time.Now()
+	answers, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil || time.Since(start) > lastAnswer {
+		t.Errorf("ended after %v: %v", time.Since(start), err)
+	}
+	if n := bytes.Count(answers, []byte(`"id":null,"error"`)); n != len(bad) {
+		t.Errorf("%d of %d refused:\n%.3000s", n, len(bad), answers)
+	}
+	if n := bytes.Count(answers, []byte(`"structuredContent"`)); n != 2 {
+		t.Errorf("%d of 2 answers:\n%.3000s", n, answers[bytes.LastIndex(answers, []byte("serverInfo")):])
+	}
+}
+
 // TestStdioAnswersAtTheEnd: what was asked before the input ended is answered.
 func TestStdioAnswersAtTheEnd(t *testing.T) {
 	session := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
@@ -312,6 +347,10 @@ func TestHTTPRefuses(t *testing.T) {
 		{"a page without origin", HTTPOptions{}, "127.0.0.1:1", "null", "", 403},
 		{"a name like it", HTTPOptions{}, "localhost.evil.example", "", "", 403},
 		{"no host", HTTPOptions{}, "", "", "", 403},
+		{"brackets", HTTPOptions{}, "[[localhost", "", "", 403},
+		{"no port", HTTPOptions{}, "localhost:evil", "", "", 403},
+		{"a user", HTTPOptions{}, "127.0.0.1:1", "http://evil.example@localhost", "", 403},
+		{"small letters", HTTPOptions{Token: token}, "127.0.0.1:1", "", "bearer " + token, 200},
 		{"a further host", HTTPOptions{Hosts: []string{"kb.example"}}, "kb.example", "https://kb.example", "", 200},
 		{"token", HTTPOptions{Token: token}, "127.0.0.1:1", "", "Bearer " + token, 200},
 		{"no token", HTTPOptions{Token: token}, "127.0.0.1:1", "", "", 401},
@@ -337,6 +376,14 @@ func TestHTTPRefuses(t *testing.T) {
 		if w.Code != 200 && (strings.Contains(w.Body.String(), "look_up") || strings.Contains(w.Body.String(), token)) {
 			t.Errorf("%s tells %s", c.name, w.Body)
 		}
+	}
+	batch := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1"+Path, strings.NewReader(" \n["+hello+"]"))
+	batch.Header.Set("Content-Type", "application/json")
+	batch.Header.Set("Accept", "application/json, text/event-stream")
+	refused := httptest.NewRecorder()
+	Handler(server, HTTPOptions{}).ServeHTTP(refused, batch)
+	if refused.Code != http.StatusBadRequest {
+		t.Errorf("a batch: %d", refused.Code)
 	}
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1"+Path, strings.NewReader(`{"x":"`+strings.Repeat("x", maxMessage)+`"}`))
 	r.Header.Set("Content-Type", "application/json")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -32,12 +33,13 @@ func NewServer(list []tools.Tool, o Options) *sdk.Server {
 	case o.Budget < 0:
 		o.Budget = 0
 	}
+	slots := make(chan struct{}, callsAtOnce())
 	server := sdk.NewServer(&sdk.Implementation{Name: "larder", Version: o.Version}, &sdk.ServerOptions{
 		// The tools are the same as long as the server runs: no client needs to ask again.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 	})
 	for _, t := range list {
-		server.AddTool(describe(t, o.Language), call(t, o))
+		server.AddTool(describe(t, o.Language), call(t, o, slots))
 	}
 	return server
 }
@@ -52,8 +54,11 @@ func describe(t tools.Tool, language tools.Language) *sdk.Tool {
 	}
 }
 
+// callsAtOnce is how many calls run at the same time; the others wait.
+func callsAtOnce() int { return 2 * runtime.GOMAXPROCS(0) }
+
 // call runs a tool. What goes wrong is told to the model, as a result with isError, for it to try again otherwise.
-func call(t tools.Tool, o Options) sdk.ToolHandler {
+func call(t tools.Tool, o Options, slots chan struct{}) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
 		start, outcome := time.Now(), "ok"
 		defer func() {
@@ -63,9 +68,18 @@ func call(t tools.Tool, o Options) sdk.ToolHandler {
 			o.Logger.LogAttrs(context.WithoutCancel(ctx), slog.LevelInfo, "call", slog.String("tool", t.Name), slog.String("outcome", outcome),
 				slog.Float64("ms", float64(time.Since(start).Microseconds())/1000))
 		}()
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		case <-ctx.Done():
+			outcome = "cancelled"
+			return failed(ctx.Err()), nil
+		}
 		answer, cut, err := t.CallWithin(ctx, r.Params.Arguments, o.Budget)
 		if err != nil {
-			outcome = outcomeOf(err)
+			if outcome = outcomeOf(err); ctx.Err() != nil {
+				outcome = "cancelled"
+			}
 			return failed(err), nil
 		}
 		result = &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(answer)}}, StructuredContent: answer}

@@ -53,7 +53,8 @@ func (t Tool) CallWithin(ctx context.Context, arguments json.RawMessage, tokens 
 			return answer, cut, nil
 		}
 		// Other text, or a shape that takes much itself.
-		room = min(room*9/10, int(float64(min(room, len(answer)))*float64(tokens)/float64(n)))
+		// Less than what is too much by the same ratio, since what frames the text stays.
+		room = max(1, min(room*8/10, int(float64(min(room, len(answer)))*0.85*float64(tokens)/float64(n))))
 	}
 	return nil, false, fmt.Errorf("%w: more than %d tokens; ask for less", ErrBudget, tokens)
 }

@@ -50,7 +50,7 @@ const (
 
 // searchContent is kb_search_content. Files are searched in parallel and reported by path.
 func (f Files) searchContent(ctx context.Context, in contentArguments) (contentAnswer, error) {
-	a := contentAnswer{Query: in.Query, CaseSensitive: in.CaseSensitive, FilePattern: in.FilePattern, Matches: []matchedFile{}}
+	a := contentAnswer{Query: shown(in.Query), CaseSensitive: in.CaseSensitive, FilePattern: shown(in.FilePattern), Matches: []matchedFile{}}
 	if strings.TrimSpace(in.Query) == "" || len(in.Query) > maxQuery {
 		return a, fmt.Errorf("%w of kb_search_content: query: it is blank, or longer than %d bytes", ErrArguments, maxQuery)
 	}
@@ -62,9 +62,10 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 	if err != nil {
 		return a, err
 	}
-	s := newSearch(f, in.Query, in.CaseSensitive)
-	defer s.close()
 	left, read, total := f.budget(ctx), 0, 0
+	s := newSearch(f, in.Query, in.CaseSensitive)
+	s.line = min(maxLine, max(leastLine, left/6)) // with its context, one match takes no more than the answer may have
+	defer s.close()
 	for start := 0; start < len(w.files); start += round {
 		files := w.files[start:min(start+round, len(w.files))]
 		results := s.round(ctx, files)
@@ -82,7 +83,7 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 			if r.found.Occurrences == 0 {
 				continue
 			}
-			if total++; left <= 0 {
+			if total++; left <= 0 && len(a.Matches) > 0 {
 				continue
 			}
 			if left -= r.found.cost(); left < 0 && len(a.Matches) > 0 {
@@ -90,7 +91,7 @@ func (f Files) searchContent(ctx context.Context, in contentArguments) (contentA
 			}
 			a.Matches = append(a.Matches, r.found)
 		}
-		s.detail = left > 0
+		s.detail = left > 0 || len(a.Matches) == 0
 	}
 	a.omission = w.omission()
 	if left < 0 && len(a.Matches) == 1 {
@@ -130,6 +131,7 @@ type search struct {
 	finder  *finder
 	lines   bool     // what is looked for spans lines
 	detail  bool     // the matches are wanted, not only whether there are any
+	line    int      // bytes that are shown of a line
 	workers []worker // one a core
 }
 
@@ -219,7 +221,7 @@ func (s *search) file(w *worker, e entry) (matchedFile, error) {
 		first := bytes.LastIndexByte(data[:start], '\n') + 1
 		if first != last {
 			last = first
-			m.Matches = append(m.Matches, matchLine(data, number, first, start))
+			m.Matches = append(m.Matches, s.matchLine(data, number, first, start))
 		}
 		return true
 	})
@@ -227,7 +229,7 @@ func (s *search) file(w *worker, e entry) (matchedFile, error) {
 }
 
 // matchLine describes the line that begins at first and holds a match at start.
-func matchLine(data []byte, number, first, start int) matchedLine {
+func (s *search) matchLine(data []byte, number, first, start int) matchedLine {
 	before := first
 	for range 2 {
 		if before > 0 {
@@ -238,25 +240,25 @@ func matchLine(data []byte, number, first, start int) matchedLine {
 	for rest := data[before:first]; len(rest) > 0; {
 		var line []byte
 		line, rest, _ = bytes.Cut(rest, []byte("\n"))
-		lines = append(lines, clip(line, 0))
+		lines = append(lines, clip(line, 0, s.line))
 	}
 	line, rest, _ := bytes.Cut(data[first:], []byte("\n"))
-	shown := clip(line, start-first)
+	shown := clip(line, start-first, s.line)
 	lines = append(lines, shown)
 	if len(rest) > 0 {
 		after, _, _ := bytes.Cut(rest, []byte("\n"))
-		lines = append(lines, clip(after, 0))
+		lines = append(lines, clip(after, 0, s.line))
 	}
 	return matchedLine{LineNumber: number, Line: shown, Context: strings.Join(lines, "\n")}
 }
 
-// clip returns a line without its end, and of a very long one the part around a byte, with … where it is cut.
-func clip(line []byte, around int) string {
+// clip returns a line without its end, and of one of more than so many bytes the part around a byte, with … where it is cut.
+func clip(line []byte, around, most int) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	from, to := 0, len(line)
-	if len(line) > maxLine {
-		from = boundary(line, max(0, min(around-maxLine/4, len(line)-maxLine)))
-		to = boundary(line, min(from+maxLine, len(line)))
+	if len(line) > most {
+		from = boundary(line, max(0, min(around-most/4, len(line)-most)))
+		to = boundary(line, min(from+most, len(line)))
 	}
 	text := strings.ToValidUTF8(string(line[from:to]), "\ufffd")
 	if from > 0 {

@@ -45,6 +45,7 @@ const (
 	maxProblems   = 20        // of one call, except kb_read_file's, which has one for each path
 	maxMatches    = 5         // of one file in kb_search_content
 	maxLine       = 500       // bytes of a line in kb_search_content
+	leastLine     = 40        // likewise, however small the budget
 	maxExtensions = 100       // in kb_get_stats
 )
 

@@ -52,7 +52,7 @@ type listedFolder struct {
 
 // listDirectory is kb_list_directory.
 func (f Files) listDirectory(ctx context.Context, in listArguments) (listAnswer, error) {
-	a := listAnswer{Path: in.Path, Recursive: in.Recursive, listing: nothing()}
+	a := listAnswer{Path: shown(in.Path), Recursive: in.Recursive, listing: nothing()}
 	dir, info, err := f.resolve(ctx, in.Path)
 	switch {
 	case err != nil || info.IsDir():
@@ -76,7 +76,7 @@ func (f Files) listDirectory(ctx context.Context, in listArguments) (listAnswer,
 
 // searchFiles is kb_search_files.
 func (f Files) searchFiles(ctx context.Context, in searchArguments) (searchAnswer, error) {
-	a := searchAnswer{Pattern: in.Pattern, CaseSensitive: in.CaseSensitive, listing: nothing()}
+	a := searchAnswer{Pattern: shown(in.Pattern), CaseSensitive: in.CaseSensitive, listing: nothing()}
 	g, err := newGlob(in.Pattern, in.CaseSensitive)
 	if err != nil {
 		return a, fmt.Errorf("%w of kb_search_files: pattern: %w", ErrArguments, err)

@@ -36,7 +36,6 @@ const (
 	errEmpty     refusal = "the path is empty"
 	errIrregular refusal = "neither a file nor a folder"
 	errBinary    refusal = "not a text: neither UTF-8 nor UTF-16"
-	errFull      refusal = "not read, since the answer is full: ask for it in another call"
 )
 
 var drive = regexp.MustCompile(`^[A-Za-z]:(/|$)`)

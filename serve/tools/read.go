@@ -36,22 +36,23 @@ type readFile struct {
 // readFiles is kb_read_file. Each path is answered for by itself, in the order given.
 func (f Files) readFiles(ctx context.Context, in readArguments) (readAnswer, error) {
 	a := readAnswer{Results: []readFile{}}
-	if len(in.Paths) > maxPaths {
-		a.Truncated, a.TotalPaths = true, len(in.Paths)
-		in.Paths = in.Paths[:maxPaths]
-	}
 	left := f.budget(ctx)
-	for _, name := range in.Paths {
+	for i, name := range in.Paths {
 		if ctx.Err() != nil {
 			return a, context.Cause(ctx)
 		}
+		if i == maxPaths || i > 0 && left <= 0 {
+			a.Truncated, a.TotalPaths = true, len(in.Paths)
+			break
+		}
 		r, err := f.readFile(ctx, name, min(left, maxRead))
 		if err != nil {
-			a.Errors = append(a.Errors, problem{shown(name), reason(err)})
-			a.Truncated = a.Truncated || err == errFull
+			p := problem{shown(name), reason(err)}
+			a.Errors = append(a.Errors, p)
+			left -= len(p.Path) + len(p.Error) + 30 // and the names of the fields
 			continue
 		}
-		left -= len(r.Content)
+		left -= len(r.Content) + len(r.Path) + len(r.FullPath) + 60
 		a.Truncated = a.Truncated || r.Truncated
 		a.Results = append(a.Results, r)
 	}
@@ -74,9 +75,6 @@ func (f Files) readFile(ctx context.Context, name string, limit int) (readFile, 
 	}
 	if !info.Mode().IsRegular() { // and it is not opened, which can have effects on devices
 		return readFile{}, errIrregular
-	}
-	if limit == 0 && info.Size() > 0 {
-		return readFile{}, errFull
 	}
 	data, size, err := read(f.FS, found, limit, nil)
 	if err != nil {

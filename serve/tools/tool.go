@@ -102,6 +102,9 @@ func russian(in reflect.Type, input *jsonschema.Schema) map[string]string {
 	return texts
 }
 
+// maxReason is how many bytes an error tells of what is wrong with arguments: it may quote them.
+const maxReason = 300
+
 // parse checks arguments against the schema, fills in its defaults, and reads them. No arguments are an empty object, and
 // so is null, which some clients send instead.
 func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in In, err error) {
@@ -116,7 +119,7 @@ func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in I
 		return in, err
 	}
 	if err := schema.Validate(values); err != nil {
-		return in, err
+		return in, errors.New(cut(strings.TrimPrefix(err.Error(), "validating root: "), maxReason))
 	}
 	if arguments, err = json.Marshal(values); err != nil {
 		return in, err
