@@ -19,16 +19,24 @@ const (
 	b0 = 0.75
 )
 
-// terms returns the terms of a query, and whether there were more than count.
+// terms returns the terms of a query without its function words, unless it has no others, and whether there were more
+// terms than count.
 func (b *Base) terms(text string) (terms []string, cut bool) {
 	terms = []string{}
+	var all []string
 	for t := range b.analyzer.Tokens(text) {
-		if len(terms) == maxTerms {
-			return terms, true
+		if cut = len(all) == maxTerms; cut {
+			break
 		}
-		terms = append(terms, t.Term)
+		all = append(all, t.Term)
+		if !b.analyzer.FunctionWord(text[t.Start:t.End]) {
+			terms = append(terms, t.Term)
+		}
 	}
-	return terms, false
+	if len(terms) == 0 {
+		terms = append(terms, all...)
+	}
+	return terms, cut
 }
 
 // bm25 scores the chunks in scope that hold a term of the query and returns the best k.

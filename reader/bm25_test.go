@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"example.com/larder/internal/analyze"
@@ -43,7 +44,8 @@ func TestLn(t *testing.T) {
 	t.Logf("%d values, at most %.2f ulp", n, worst)
 }
 
-// plainBM25 follows the formula word by word over the texts, with nothing of an index.
+// plainBM25 follows the formula word by word over the texts, with nothing of an index. Function words of the query count
+// where there are no others.
 func plainBM25(analyzer *analyze.Analyzer, passages []string, query string) []float64 {
 	texts := make([][]string, len(passages))
 	total := 0
@@ -53,7 +55,16 @@ func plainBM25(analyzer *analyze.Analyzer, passages []string, query string) []fl
 	}
 	average := float64(total) / float64(len(passages))
 	scores := make([]float64, len(passages))
-	for _, term := range analyzer.Terms(nil, query) {
+	var asked []string
+	for t := range analyzer.Tokens(query) {
+		if !analyzer.FunctionWord(query[t.Start:t.End]) {
+			asked = append(asked, t.Term)
+		}
+	}
+	if asked == nil {
+		asked = analyzer.Terms(nil, query)
+	}
+	for _, term := range asked {
 		n := 0.0
 		for _, text := range texts {
 			if slices.Contains(text, term) {
@@ -141,5 +152,27 @@ func TestScanAgainstExact(t *testing.T) {
 	t.Logf("recall@10 %.4f over %d queries; cosines differ by %.5f at most", recall, queries, worst)
 	if recall < 0.97 || worst > 0.003 {
 		t.Errorf("recall@10 is %.4f, and cosines differ by %.5f", recall, worst)
+	}
+}
+
+// Function words of a question are left out, names in capitals are not, and a question of nothing else keeps them. Those
+// that are left out count among the terms that a query may have.
+func TestQueryTerms(t *testing.T) {
+	b := openShop(t, Keyword)
+	for _, c := range []struct {
+		query string
+		want  []string
+		cut   bool
+	}{
+		{"How do I get a refund?", []string{"get", "refund"}, false},
+		{"как вернуть товар", []string{"вернут", "товар"}, false},
+		{"What does IT say to us", []string{"it", "say"}, false},
+		{"what is it", []string{"what", "is", "it"}, false},
+		{strings.Repeat("the ", maxTerms) + "refund", slices.Repeat([]string{"the"}, maxTerms), true},
+		{"", []string{}, false},
+	} {
+		if got, cut := b.terms(c.query); !slices.Equal(got, c.want) || got == nil || cut != c.cut {
+			t.Errorf("%.30q: %q, %t", c.query, got, cut)
+		}
 	}
 }
