@@ -70,9 +70,7 @@ func (c *mcpCommand) Run(e *environment) error {
 	go func() {
 		if err := s.opened(); err != nil {
 			fail(err) // a server that knows nothing should not answer
-			return
 		}
-		log.Info("open", "bases", s.names(), "ms", time.Since(start).Milliseconds())
 	}()
 	err = serve()
 	if cause := context.Cause(ctx); cause != nil && e.Err() == nil {

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+	"time"
 
 	"example.com/larder/artifact"
 	"example.com/larder/knowledge"
@@ -175,6 +175,7 @@ func (o serveOptions) openLive(e *environment, folder string, log *slog.Logger) 
 	ctx, stop := context.WithCancel(e)
 	var live *reader.Live
 	opened := sync.OnceValue(func() error {
+		start := time.Now()
 		encoder, err := queryEncoder(ctx, m, o.Offline)
 		if err == nil {
 			live, err = reader.OpenLive(folder, reader.LiveOptions{Options: reader.Options{Logger: log, QueryEncoder: encoder, Context: ctx}})
@@ -182,6 +183,7 @@ func (o serveOptions) openLive(e *environment, folder string, log *slog.Logger) 
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}
+		log.Info("open", "base", m.Base, "version", version12(live.Base()), "ms", time.Since(start).Milliseconds())
 		return nil
 	})
 	current := func() *reader.Base {
@@ -295,15 +297,6 @@ func (o serveOptions) startFolder(e *environment, folder string, log *slog.Logge
 			return tools.Files{FS: tree, FullPath: func(path string) string { return liveURI(b.Current(), path) }}, true
 		},
 	}, nil
-}
-
-// names of the bases, for messages.
-func (s *served) names() string {
-	var list []string
-	for _, b := range s.bases {
-		list = append(list, b.name+"@"+version12(b.current()))
-	}
-	return strings.Join(list, ", ")
 }
 
 func version12(b *reader.Base) string {
