@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,14 +33,19 @@ type Passage struct {
 
 // MarshalJSON gives the answer one of its three shapes.
 func (a Answer) MarshalJSON() ([]byte, error) {
-	if a.Error != "" {
-		return json.Marshal(map[string]string{"error": a.Error})
+	var shape any = map[string]string{"error": a.Error}
+	if a.Error == "" {
+		results := a.Results
+		if results == nil {
+			results = []Passage{}
+		}
+		shape = map[string][]Passage{"results": results}
 	}
-	results := a.Results
-	if results == nil {
-		results = []Passage{}
-	}
-	return json.Marshal(map[string][]Passage{"results": results})
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // which json.Marshal does itself, and a model reads & more easily than its code
+	err := e.Encode(shape)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // LookUp answers a question as the base was set up to: its mode, its top-k, its least score, the two sides

@@ -154,6 +154,9 @@ func TestLookUpShapes(t *testing.T) {
 			t.Errorf("%.20q: %s, not %s", query, got, want)
 		}
 	}
+	if got, _ := callTool(t, tool, `{"query":"shipping refund"}`, 0); !strings.Contains(got, "<&>") {
+		t.Errorf("signs are written as codes: %s", got)
+	}
 	gone := lookUpTools(t, sampleBase{nil, "gone"})[0]
 	if got, _ := callTool(t, gone, `{"query":"refund"}`, 0); got != `{"error":"lookup unavailable"}` {
 		t.Errorf("%s", got)
