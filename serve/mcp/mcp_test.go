@@ -271,12 +271,18 @@ func TestStdio(t *testing.T) {
 func TestStdioRefuses(t *testing.T) {
 	session := ""
 	bad := []string{"garbage", "5", "[]", "null", `{"jsonrpc":"2.0"`, `{"id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
-		`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + "}", `{"jsonrpc":"2.0","id":8,"x":"` + strings.Repeat("x", maxMessage) + `"}`, "\xff\xfe"}
+		`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat("[", 999) + strings.Repeat("]", 999) + "}", `{"jsonrpc":"2.0","id":8,"x":"` + strings.Repeat("x", maxMessage) + `"}`, "\xff\xfe",
+		`{"JSONRPC":"2.0","id":7,"method":"ping"}`, `{"jsonrpc":"2.0","id":7,"error":5}`, `{"jsonrpc":"2.0","id":7,"method":"ping","error":5}`, `{"jsonrpc":"2.0","id":7,"error":{"code":"x"}}`,
+		`{"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0","id":7,"method":5}`, `[{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `{"jsonrpc":"2.0","id":7,"method":"ping"}{"jsonrpc":"2.0","id":8,"method":"ping"}`}
 	for _, line := range bad {
 		session += line + "\n\n"
 	}
-	session += `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+	// Strange, but messages: the last four are no requests, or no ids that come back as they are written.
+	session += ` {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}} ` + "\t\r\n" +
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}` + "\n" +
+		`{"jsonrpc":"2.0","ID":11,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":12,"METHOD":"ping"}` + "\n" +
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1e300,"method":"ping"}` + "\n" +
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk"}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":"\u0061","method":"tools/call","params":{"name":"look_up","arguments":{"query":"` + strings.Repeat("[", 500) + `"}}}`
 	read, out := io.Pipe()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -22,7 +23,7 @@ const (
 // Serve answers the messages on in, one a line, on out, until in ends or ctx does, which are no errors. What was asked
 // before in ended is answered.
 func Serve(ctx context.Context, server *sdk.Server, in io.ReadCloser, out io.WriteCloser) error {
-	p := &pending{ctx: ctx, in: bufio.NewReaderSize(in, 64<<10), out: out, ids: map[string]bool{}, answered: make(chan struct{}, 1)}
+	p := &pending{ctx: ctx, in: bufio.NewReaderSize(in, 64<<10), out: out, ids: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
 	err := server.Run(ctx, &sdk.IOTransport{Reader: reading{p, in}, Writer: writing{p, out}, MaxLineLength: maxMessage})
 	if errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
@@ -51,8 +52,8 @@ type pending struct {
 
 	sync.Mutex // guards what follows
 	out        io.Writer
-	answers    []byte          // the beginning of a line
-	ids        map[string]bool // of the requests
+	answers    []byte              // the beginning of a line
+	ids        map[jsonrpc.ID]bool // of the requests
 }
 
 func (p *pending) Read(b []byte) (int, error) {
@@ -60,7 +61,7 @@ func (p *pending) Read(b []byte) (int, error) {
 		line, err := p.line()
 		switch {
 		case errors.Is(err, errTooLong):
-			p.refuse(invalidRequest, "the message is too long")
+			p.refuse(jsonrpc.CodeInvalidRequest, "the message is too long")
 		case err != nil:
 			p.drain()
 			return 0, err
@@ -96,30 +97,51 @@ func (p *pending) line() (line []byte, err error) {
 	}
 }
 
-// Codes of JSON-RPC.
-const (
-	parseError     = -32700
-	invalidRequest = -32600
-)
-
-// take hands on a message, if it is one.
+// take hands on a message, if it is one to the session, which would end on another.
 func (p *pending) take(line []byte) {
-	m, err := parseMessage(line)
-	switch {
-	case err != nil:
-		p.refuse(parseError, "this is no JSON object, or too deep")
-	case m.JSONRPC != "2.0" || m.ID == "bad" || m.Method == "" && !m.answer:
-		p.refuse(invalidRequest, "this is no message of JSON-RPC 2.0")
-	default:
-		p.Lock()
-		if m.Method == "notifications/cancelled" {
-			delete(p.ids, m.cancelled)
-		} else if m.Method != "" && m.ID != "" {
-			p.ids[m.ID] = true
-		}
-		p.Unlock()
-		p.rest = line
+	line = bytes.TrimSpace(line)
+	if depth(line) > maxDepth || !json.Valid(line) {
+		p.refuse(jsonrpc.CodeParseError, "this is no JSON, or too deep")
+		return
 	}
+	message, err := jsonrpc.DecodeMessage(line)
+	if err != nil || nullID(line) { // which the session would take for a notification
+		p.refuse(jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0; batches are not served")
+		return
+	}
+	if request, ok := message.(*jsonrpc.Request); ok {
+		p.ask(request)
+	}
+	p.rest = append(line, '\n')
+}
+
+// ask notes a request, or that the client no longer wants to know.
+func (p *pending) ask(r *jsonrpc.Request) {
+	p.Lock()
+	defer p.Unlock()
+	if r.ID.IsValid() {
+		p.ids[r.ID] = true
+	}
+	if r.Method != "notifications/cancelled" {
+		return
+	}
+	var params struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(r.Params, &params) != nil {
+		return // the session ignores it too
+	}
+	if id, err := jsonrpc.MakeID(params.RequestID); err == nil {
+		delete(p.ids, id)
+	}
+}
+
+// nullID tells whether a message has an id that is null.
+func nullID(line []byte) bool {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	return json.Unmarshal(line, &m) == nil && string(m.ID) == "null"
 }
 
 // refuse answers what is no message.
@@ -159,8 +181,10 @@ func (p *pending) Write(b []byte) (int, error) {
 		if !whole {
 			break
 		}
-		if m, err := parseMessage(line); err == nil && m.Method == "" {
-			delete(p.ids, m.ID)
+		if m, err := jsonrpc.DecodeMessage(line); err == nil {
+			if response, ok := m.(*jsonrpc.Response); ok {
+				delete(p.ids, response.ID)
+			}
 		}
 		p.answers = rest
 	}
@@ -171,62 +195,8 @@ func (p *pending) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// A message is what tells requests, answers and notifications from each other.
-type message struct {
-	JSONRPC   string
-	ID        string // "" if there is none, "bad" if it is no text and no number
-	Method    string
-	answer    bool
-	cancelled string // the id that a notification of that kind names
-}
-
 // maxDepth is how deep the values in a message may be nested.
 const maxDepth = 100
-
-// parseMessage reads a message. An error means that the line is no object of JSON.
-func parseMessage(line []byte) (m message, err error) {
-	if depth(line) > maxDepth {
-		return m, errors.New("too deep")
-	}
-	var raw struct {
-		JSONRPC any             `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Method  any             `json:"method"`
-		Params  json.RawMessage `json:"params"`
-		Result  json.RawMessage `json:"result"`
-		Error   json.RawMessage `json:"error"`
-	}
-	if err := json.Unmarshal(line, &raw); err != nil {
-		return m, err
-	}
-	m.JSONRPC, _ = raw.JSONRPC.(string)
-	m.Method, _ = raw.Method.(string)
-	m.ID, m.answer = idOf(raw.ID), raw.Result != nil || raw.Error != nil
-	if m.Method == "notifications/cancelled" {
-		var params struct {
-			RequestID json.RawMessage `json:"requestId"`
-		}
-		_ = json.Unmarshal(raw.Params, &params)
-		m.cancelled = idOf(params.RequestID)
-	}
-	return m, nil
-}
-
-// idOf is an id in one spelling: 1 and 1.0 are the same, and so are "a" and "\u0061".
-func idOf(raw json.RawMessage) string {
-	if raw == nil {
-		return ""
-	}
-	var id any
-	if json.Unmarshal(raw, &id) != nil {
-		return "bad"
-	}
-	switch id.(type) {
-	case string, float64:
-		return fmt.Sprintf("%T %v", id, id)
-	}
-	return "bad"
-}
 
 // depth is how deep brackets are nested in JSON.
 func depth(line []byte) (most int) {
