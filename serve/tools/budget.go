@@ -29,19 +29,28 @@ var ErrBudget = errors.New("the answer is too long")
 // cutter is an answer that says whether something was left out of it, in a shape that has no place for that.
 type cutter interface{ wasCut() bool }
 
+// fitter is an answer that is found once, which may cost something, and cut to so many bytes of text afterwards.
+type fitter interface{ within(bytes int) cutter }
+
 // CallWithin runs the tool and returns its answer in JSON, of at most about that many tokens by [Tokens]; 0 for any
 // number. cut says that something was left out for it in an answer whose shape can't say so itself.
 func (t Tool) CallWithin(ctx context.Context, arguments json.RawMessage, tokens int) (answer json.RawMessage, cut bool, err error) {
 	const tries = 12
 	room := 4 * tokens // bytes: what English prose has
+	var found any
 	for range tries {
-		limited := ctx
-		if tokens > 0 {
-			limited = context.WithValue(ctx, budgetKey{}, room)
+		if _, once := found.(fitter); !once {
+			limited := ctx
+			if tokens > 0 {
+				limited = context.WithValue(ctx, budgetKey{}, room)
+			}
+			if found, err = t.Call(limited, arguments); err != nil {
+				return nil, false, err
+			}
 		}
-		v, err := t.Call(limited, arguments)
-		if err != nil {
-			return nil, false, err
+		v := found
+		if f, ok := found.(fitter); ok && tokens > 0 {
+			v = f.within(room)
 		}
 		if answer, err = compact(v); err != nil {
 			return nil, false, err

@@ -62,7 +62,7 @@ func LookUpTools(bases []Base) ([]Tool, error) {
 func lookUpTool(b Base, described reader.Tool) Tool {
 	query := described.InputSchema.Properties["query"]
 	t := Define(described.Name, Text{EN: described.Description}, func(ctx context.Context, in lookUpArguments) (lookUpAnswer, error) {
-		return fit(b.Current().LookUp(ctx, in.Query), budgetOf(ctx, 0)), nil
+		return lookUpAnswer{b.Current().LookUp(ctx, in.Query), false}, nil
 	}, func(in *jsonschema.Schema) {
 		in.Properties["query"].Description = query.Description
 	})
@@ -108,12 +108,8 @@ type lookUpAnswer struct {
 
 func (a lookUpAnswer) wasCut() bool { return a.cut }
 
-// fit leaves out the last passages of an answer that has more than so many bytes of text, and of a single one the end;
-// 0 for any number.
-func fit(a reader.Answer, bytes int) lookUpAnswer {
-	if bytes <= 0 || len(a.Results) == 0 {
-		return lookUpAnswer{a, false}
-	}
+// within leaves out the last passages of an answer that has more than so many bytes of text, and of a single one the end.
+func (a lookUpAnswer) within(bytes int) cutter {
 	left := bytes
 	for i, p := range a.Results {
 		if left -= len(p.Text) + len(p.Source); left >= 0 {
@@ -125,7 +121,7 @@ func fit(a reader.Answer, bytes int) lookUpAnswer {
 		}
 		return lookUpAnswer{reader.Answer{Results: a.Results[:i]}, true}
 	}
-	return lookUpAnswer{a, false}
+	return a
 }
 
 // beginning is the beginning of a text, of at most so many bytes, and a mark that it goes on.

@@ -11,9 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"example.com/larder/artifact"
-	"example.com/larder/internal/testkit"
 	"example.com/larder/internal/testkit/shelf"
-	"example.com/larder/models/wordpiece"
 	"example.com/larder/reader"
 )
 
@@ -183,6 +181,27 @@ func TestLookUpWithinABudget(t *testing.T) {
 	}
 }
 
+// countedBase counts how often it is asked.
+type countedBase struct {
+	sampleBase
+	asked *int
+}
+
+func (c countedBase) Current() *reader.Base { *c.asked++; return c.Base }
+
+// TestAskedOnce: a base may ask a service that is slow or costs something, so an answer that is too long is cut, and not
+// looked for again.
+func TestAskedOnce(t *testing.T) {
+	asked := 0
+	base := countedBase{openSample(t, "alpha", nil), &asked}
+	for _, tool := range append(lookUpTools(t, base), SearchTools([]Base{base})[0]) {
+		asked = 0
+		if _, cut := callTool(t, tool, `{"query":"return the parcel"}`, 100); !cut || asked != 1 {
+			t.Errorf("%s: cut %v, asked %d times", tool.Name, cut, asked)
+		}
+	}
+}
+
 func TestSearchAndFetch(t *testing.T) {
 	alpha, beta := openSample(t, "alpha", nil), openSample(t, "beta", nil)
 	list := SearchTools([]Base{alpha, beta})
@@ -264,14 +283,8 @@ func TestFetchAround(t *testing.T) {
 	}
 }
 
-// TestTokens compares the estimate with WordPiece.
+// TestTokens: what a token is to the estimate. The module interop compares it with WordPiece.
 func TestTokens(t *testing.T) {
-	vocabulary := testkit.Encoder(8)["vocab.txt"].Data
-	w, err := wordpiece.Parse(vocabulary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = w
 	for name, c := range map[string]struct {
 		text string
 		want int

@@ -30,6 +30,17 @@ type connectorAnswer struct {
 
 func (a connectorAnswer) wasCut() bool { return a.cut }
 
+// within leaves out the last results, but not the first, if all have more than so many bytes.
+func (a connectorAnswer) within(bytes int) cutter {
+	left := bytes
+	for i, r := range a.Results {
+		if left -= len(r.ID) + len(r.Title) + len(r.URL); left < 0 && i > 0 {
+			return connectorAnswer{a.Results[:i], true}
+		}
+	}
+	return a
+}
+
 type connectorResult struct {
 	ID    string `json:"id" jsonschema:"what fetch takes"`
 	Title string `json:"title"`
@@ -97,12 +108,7 @@ func (c connector) search(ctx context.Context, in connectorQuery) (connectorAnsw
 	// Scores of different bases can't be compared; ranks can.
 	slices.SortStableFunc(hits, func(a, b hit) int { return a.rank - b.rank })
 	a := connectorAnswer{Results: []connectorResult{}}
-	left := budgetOf(ctx, 0)
-	for i, h := range hits[:min(len(hits), searchHits)] {
-		if left -= len(h.ID) + len(h.Title) + len(h.URL); left < 0 && budgetOf(ctx, 0) > 0 && i > 0 {
-			a.cut = true
-			break
-		}
+	for _, h := range hits[:min(len(hits), searchHits)] {
 		a.Results = append(a.Results, h.connectorResult)
 	}
 	return a, nil

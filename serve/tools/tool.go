@@ -9,7 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -115,6 +118,9 @@ func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in I
 	if err := json.Unmarshal(arguments, &values); err != nil {
 		return in, errors.New("not a JSON object")
 	}
+	if err := known(schema.Schema(), values); err != nil {
+		return in, err
+	}
 	if err := schema.ApplyDefaults(&values); err != nil {
 		return in, err
 	}
@@ -125,6 +131,25 @@ func parse[In any](schema *jsonschema.Resolved, arguments json.RawMessage) (in I
 		return in, err
 	}
 	return in, json.Unmarshal(arguments, &in)
+}
+
+// known refuses parameters that a tool doesn't have, and tells which it has.
+func known(schema *jsonschema.Schema, values map[string]any) error {
+	var unknown []string
+	for name := range values {
+		if schema.Properties[name] == nil {
+			unknown = append(unknown, strconv.Quote(name))
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	takes := "it takes none"
+	if len(schema.Properties) > 0 {
+		takes = "it takes " + strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")
+	}
+	return fmt.Errorf("unknown parameters %s; %s", cut(strings.Join(unknown, ", "), maxReason), takes)
 }
 
 // Call runs the tool with arguments in JSON. The result is what Output describes. An error that is [ErrArguments] is

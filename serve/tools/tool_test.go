@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -70,6 +71,29 @@ func TestToolArguments(t *testing.T) {
 			}
 		} else if err != nil || got != (greeted{want}) {
 			t.Errorf("%s: %v, %v, want %q", arguments, got, err, want)
+		}
+	}
+}
+
+// An error tells the model what it may write instead, and quotes little of what it wrote.
+func TestUnknownParameters(t *testing.T) {
+	none := Define("none", Text{EN: "Takes nothing."}, func(context.Context, struct{}) (greeted, error) { return greeted{}, nil }, nil)
+	for _, c := range []struct {
+		tool            Tool
+		arguments, want string
+	}{
+		{greeter(), `{"name":"Ann","shout":1,"loud":2}`, `invalid arguments of greet: unknown parameters "loud", "shout"; it takes name, times`},
+		{greeter(), `{"Name":"Ann"}`, `invalid arguments of greet: unknown parameters "Name"; it takes name, times`},
+		{none, `{"x\n":1}`, `invalid arguments of none: unknown parameters "x\n"; it takes none`},
+	} {
+		if _, err := c.tool.Call(t.Context(), json.RawMessage(c.arguments)); !errors.Is(err, ErrArguments) || err.Error() != c.want {
+			t.Errorf("%s: %v", c.arguments, err)
+		}
+	}
+	long := strings.Repeat("x", 1<<20)
+	for _, arguments := range []string{`{"` + long + `":1}`, `{"name":["` + long + `"]}`, `{"name":"Ann","times":"` + long + `"}`} {
+		if _, err := greeter().Call(t.Context(), json.RawMessage(arguments)); !errors.Is(err, ErrArguments) || len(err.Error()) > 500 {
+			t.Errorf("%.20s: %d bytes, %.200v", arguments, len(err.Error()), err)
 		}
 	}
 }
