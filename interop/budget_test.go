@@ -55,6 +55,11 @@ func TestTokensEstimate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, text := range []string{"退款需要多少天？请在一个月内寄回包裹。", "返金は何日かかりますか。ガギグゲゴ", "การคืนเงินใช้เวลากี่วัน", "كم يوما يستغرق استرداد الأموال", "Zażółć gęślą jaźń, 3.14159"} {
+		if n, count := tools.Tokens(text), len(encoder.Tokenizer().Encode(nil, text, -1)); n < count || count == 0 {
+			t.Errorf("%s: estimated %d tokens, and there are %d", text, n, count)
+		}
+	}
 	t.Logf("%d texts: the estimate is %.2f to %.2f times WordPiece's count", texts, lowest, highest)
 	if texts < 60 || highest > 2.2 {
 		t.Errorf("%d texts, at most %.2f", texts, highest)

@@ -37,7 +37,7 @@ func Handler(server *sdk.Server, o HTTPOptions) http.Handler {
 		DisableLocalhostProtection: true, // which allow does for every address
 	})
 	mux := http.NewServeMux()
-	mux.Handle(Path, single(stream))
+	mux.Handle(Path, single(tied(stream)))
 	return o.allow(mux)
 }
 
@@ -62,6 +62,26 @@ func single(next http.Handler) http.Handler {
 		}{body, r.Body}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// requestKey is the context's key of the context of the request over HTTP that a call came by.
+type requestKey struct{}
+
+// tied lets calls know the request that they came by. The session keeps its values from them, but not its end.
+func tied(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context())))
+	})
+}
+
+// untilGone is a context that also ends when nobody waits for the answer over HTTP any more.
+func untilGone(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
+		stop := context.AfterFunc(request, cancel)
+		return ctx, func() { stop(); cancel() }
+	}
+	return ctx, cancel
 }
 
 // allow lets through what comes from programs with the token, and from no page of another site.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -209,6 +210,116 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return bytes.Equal(p, q)
 }
 
+// TestArguments: what no tool takes is told to the model as such, tool by tool, and nothing of it comes back at length.
+func TestArguments(t *testing.T) {
+	huge := strings.Repeat(marked+" ", 1<<17) // a megabyte
+	long := huge[:1<<15]
+	lines := &log{}
+	for transport, s := range sessions(t, table(t, base{Base: openShop(t)}), Options{Logger: lines.logger()}) {
+		for name, required := range map[string]string{
+			"look_up": "query", "search": "query", "fetch": "id", "kb_read_file": "paths", "kb_list_directory": "path", "kb_search_files": "pattern",
+			"kb_search_content": "query", "kb_get_stats": "",
+		} {
+			bad := []any{map[string]any{long: 1}}
+			if required != "" {
+				bad = append(bad, map[string]any{}, map[string]any{required: 3}, map[string]any{required: nil}, map[string]any{required: map[string]any{"x": long}}, nil)
+			}
+			for _, arguments := range bad {
+				r := call1(t, s, name, arguments)
+				if got := text(t, r); !r.IsError || !strings.Contains(got, "invalid arguments of "+name) || len(got) > 1000 {
+					t.Errorf("%s: %s: %.300s", transport, name, got)
+				}
+			}
+			if required == "" {
+				continue
+			}
+			var arguments any = map[string]any{required: huge}
+			if name == "kb_read_file" {
+				arguments = map[string]any{required: []string{huge}}
+			}
+			if got := text(t, call1(t, s, name, arguments)); tools.Tokens(got) > tools.DefaultBudget {
+				t.Errorf("%s: %s: a megabyte is answered by %d bytes", transport, name, len(got))
+			}
+		}
+	}
+	if strings.Contains(lines.String(), marked) {
+		t.Errorf("the log tells what was asked:\n%.1000s", lines)
+	}
+}
+
+// TestUnavailable: a base that can't be searched is one of the three shapes, and no error of the protocol.
+func TestUnavailable(t *testing.T) {
+	for transport, s := range sessions(t, table(t, base{}), Options{}) {
+		r := call1(t, s, "look_up", map[string]any{"query": marked})
+		if data, err := json.Marshal(r.StructuredContent); err != nil || r.IsError || text(t, r) != `{"error":"lookup unavailable"}` || string(data) != text(t, r) {
+			t.Errorf("%s: %v %s, structured %s", transport, r.IsError, text(t, r), data)
+		}
+		if r := call1(t, s, "search", map[string]any{"query": marked}); !r.IsError || !strings.Contains(text(t, r), "lookup unavailable") {
+			t.Errorf("%s: %s", transport, text(t, r))
+		}
+	}
+}
+
+// TestCancelled: a call that the client no longer waits for is told so, and the server goes on.
+func TestCancelled(t *testing.T) {
+	begun, told := make(chan struct{}), make(chan struct{})
+	wait := tools.Define("wait", tools.Text{EN: "Waits."}, func(ctx context.Context, _ struct{}) (struct{}, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		told <- struct{}{}
+		return struct{}{}, ctx.Err()
+	}, nil)
+	lines := &log{}
+	for transport, s := range sessions(t, append(table(t, base{Base: openShop(t)}), wait), Options{Logger: lines.logger()}) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "wait"})
+			ended <- err
+		}()
+		<-begun
+		cancel()
+		select {
+		case <-told:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: the tool was not told", transport)
+		}
+		if err := <-ended; err == nil {
+			t.Errorf("%s: the client has an answer", transport)
+		}
+		if r := call1(t, s, "look_up", map[string]any{"query": "walk"}); r.IsError {
+			t.Errorf("%s: %s", transport, text(t, r))
+		}
+	}
+}
+
+// TestInvalidUTF8 sends bytes that no client in Go would.
+func TestInvalidUTF8(t *testing.T) {
+	const ask = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk ` + "\xff\xc0\x80" + `"}}}`
+	const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	server := NewServer(table(t, base{Base: openShop(t)}), Options{})
+	read, out := io.Pipe()
+	go func() {
+		defer out.Close()
+		_ = Serve(t.Context(), server, io.NopCloser(strings.NewReader(hello+ask)), out)
+	}()
+	stdio, err := io.ReadAll(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1"+Path, strings.NewReader(ask))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	w := httptest.NewRecorder()
+	Handler(server, HTTPOptions{}).ServeHTTP(w, r)
+	for transport, answer := range map[string]string{"stdio": string(stdio), "http": w.Body.String()} {
+		if !strings.Contains(answer, `"structuredContent":{"results":[{"text":`) || !utf8.ValidString(answer) {
+			t.Errorf("%s: %.500s", transport, answer)
+		}
+	}
+}
+
 func TestRussian(t *testing.T) {
 	for _, s := range sessions(t, table(t, base{Base: openShop(t)}), Options{Language: tools.Russian}) {
 		listed, err := s.ListTools(t.Context(), nil)
@@ -264,6 +375,37 @@ func TestStdio(t *testing.T) {
 	write.Close()
 	if err := <-ended; err != nil {
 		t.Errorf("the end of the input: %v", err)
+	}
+}
+
+// TestVersions: what the handbook says of versions. Clients of the newest one ask without a session, those of others agree
+// on theirs first.
+func TestVersions(t *testing.T) {
+	list := table(t, base{Base: openShop(t)})
+	ask := func(session string) string {
+		read, out := io.Pipe()
+		go func() {
+			defer out.Close()
+			_ = Serve(t.Context(), NewServer(list, Options{}), io.NopCloser(strings.NewReader(session)), out)
+		}()
+		answer, err := io.ReadAll(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(answer)
+	}
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		got := ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		if !strings.Contains(got, `"protocolVersion":"`+version+`"`) {
+			t.Errorf("%s: %s", version, got)
+		}
+	}
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	if got := ask(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + meta + `}}`); !strings.Contains(got, `"supportedVersions":["2026-07-28",`) {
+		t.Errorf("%s", got)
+	}
+	if got := ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look_up","arguments":{"query":"walk"},` + meta + `}}`); !strings.Contains(got, `"structuredContent":{"results":[{"text":`) {
+		t.Errorf("%.500s", got)
 	}
 }
 

@@ -60,6 +60,8 @@ func callsAtOnce() int { return 2 * runtime.GOMAXPROCS(0) }
 // call runs a tool. What goes wrong is told to the model, as a result with isError, for it to try again otherwise.
 func call(t tools.Tool, o Options, slots chan struct{}) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
+		ctx, done := untilGone(ctx)
+		defer done()
 		start, outcome := time.Now(), "ok"
 		defer func() {
 			if p := recover(); p != nil { // its text might quote what the caller said

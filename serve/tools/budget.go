@@ -81,8 +81,9 @@ func compact(v any) (json.RawMessage, error) {
 
 // Tokens estimates, rather high, how many tokens a language model reads in a text: one for every three letters that
 // follow each other, begun or whole, two digits, other sign, and letter beyond ASCII; two for what lies beyond the basic
-// multilingual plane. Blanks count nothing. Tokenizers differ; the estimate is not below WordPiece's count and at most
-// about twice as high for English.
+// multilingual plane. Blanks count nothing. Tokenizers differ; for prose and code the estimate is not below WordPiece's
+// count, and at most about twice as high for English. It is below it for letters at random, such as digests, and for
+// Korean, of which WordPiece takes syllables apart.
 func Tokens(text string) int {
 	n, run := 0, 0
 	last := 0 // kind of the run: letters, digits
