@@ -174,20 +174,7 @@ func (c *comparison) write(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(w, "unmute-core %s and larder: passages of 90 tokens, 20 shared, 3 a lookup\n\n", c.reference.Version)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "folder\tmode\tquestions\tpassages: reference\tlarder\thit@3: reference\tlarder\twords: reference\tlarder\tshapes equal\t")
-	for _, r := range append(slices.Clone(rows), totals(rows)...) {
-		n := float64(len(r.questions))
-		theirSources, theirWords := count(r.reference)
-		ourSources, ourWords := count(r.larder)
-		equal := "yes"
-		if r.shapes[0] != r.shapes[1] {
-			equal = "no"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%s\t\n", r.base, r.mode, len(r.questions), r.passages[0], r.passages[1],
-			float64(theirSources)/n, float64(ourSources)/n, float64(theirWords)/n, float64(ourWords)/n, equal)
-	}
-	if err := t.Flush(); err != nil {
+	if err := writeTable(w, append(slices.Clone(rows), totals(rows)...)); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nTools, answers before the start, to a search that fails and where nothing is found, and which of %d settings are refused: ", len(c.task.Settings))
@@ -196,11 +183,7 @@ func (c *comparison) write(w io.Writer) error {
 	} else {
 		fmt.Fprintf(w, "different\n%s\n", strings.Join(differences, "\n"))
 	}
-	for _, r := range rows {
-		if r.shapes[0] != r.shapes[1] {
-			fmt.Fprintf(w, "\nShapes of %s, %s:\nreference  %s\nlarder     %s\n", r.base, r.mode, r.shapes[0], r.shapes[1])
-		}
-	}
+	writeShapes(w, rows)
 	fmt.Fprintln(w, "\nWhat one of the two found and the other did not: a passage of the right document (d), and the words (w)\n\n"+
 		"reference  larder  folder    mode")
 	for _, r := range rows {
@@ -211,6 +194,37 @@ func (c *comparison) write(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// writeTable writes a line for each row. Questions without words are measured by their documents alone.
+func writeTable(w io.Writer, rows []row) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "folder\tmode\tquestions\tpassages: reference\tlarder\thit@3: reference\tlarder\twords: reference\tlarder\tshapes equal\t")
+	for _, r := range rows {
+		share := func(n int) string { return fmt.Sprintf("%.3f", float64(n)/float64(len(r.questions))) }
+		theirSources, theirWords := count(r.reference)
+		ourSources, ourWords := count(r.larder)
+		words := [2]string{share(theirWords), share(ourWords)}
+		if !slices.ContainsFunc(r.questions, func(q question) bool { return len(q.words) > 0 }) {
+			words = [2]string{"–", "–"}
+		}
+		equal := "yes"
+		if r.shapes[0] != r.shapes[1] {
+			equal = "no"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t\n", r.base, r.mode, len(r.questions), r.passages[0], r.passages[1],
+			share(theirSources), share(ourSources), words[0], words[1], equal)
+	}
+	return t.Flush()
+}
+
+// writeShapes tells where the answers of the two look different.
+func writeShapes(w io.Writer, rows []row) {
+	for _, r := range rows {
+		if r.shapes[0] != r.shapes[1] {
+			fmt.Fprintf(w, "\nShapes of %s, %s:\nreference  %s\nlarder     %s\n", r.base, r.mode, r.shapes[0], r.shapes[1])
+		}
+	}
 }
 
 func (f found) String() string {

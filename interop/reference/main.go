@@ -2,12 +2,16 @@
 // over the same files, in each mode, with the same vectors, which a server of OpenAI's embeddings interface makes.
 //
 //	go run ./interop/reference > evals/reference.txt
+//	go run ./interop/reference COLLECTION … > evals/reference-keyword.txt
 //
-// It makes a virtual environment with what requirements.txt names, for which a Python 3.12 or newer has to be there.
+// The second compares over collections in BEIR's layout by keyword, and with -vectors in each mode. It makes a virtual
+// environment with what requirements.txt names, for which a Python 3.12 or newer has to be there, or takes one that has
+// them: -python.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -21,13 +25,17 @@ import (
 
 func main() {
 	pipeline.RunChild()
-	if err := run(context.Background(), os.Stdout); err != nil {
+	python := flag.String("python", "", "a Python that has what requirements.txt names, and the server")
+	vectors := flag.Bool("vectors", false, "ask collections by meaning too")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *python, flag.Args(), *vectors); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer) error {
+// run compares over the sample bases, or over collections if there are any.
+func run(ctx context.Context, w io.Writer, python string, collections []string, vectors bool) error {
 	dir, err := os.MkdirTemp("", "reference-")
 	if err != nil {
 		return err
@@ -37,9 +45,13 @@ func run(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w (start at the repository's root)", err)
 	}
-	python, err := newPython(filepath.Join(dir, "venv"), "interop/reference")
-	if err != nil {
-		return err
+	if python == "" {
+		if python, err = newPython(filepath.Join(dir, "venv"), "interop/reference"); err != nil {
+			return err
+		}
+	}
+	if len(collections) > 0 {
+		return askCollections(ctx, w, python, dir, collections, vectors)
 	}
 	var asked []baseMode
 	for _, base := range slices.Sorted(maps.Keys(questions)) {
