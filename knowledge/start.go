@@ -91,9 +91,9 @@ func (b *Base) start(ctx context.Context) error {
 // load opens the index.
 func (b *Base) load(ctx context.Context, o reader.Options) error {
 	c, start := b.config, time.Now()
-	manifest, err := readManifest(c.indexDir)
+	manifest, err := reader.Inspect(c.indexDir)
 	if err != nil {
-		return err
+		return fmt.Errorf("the index %s is broken: %w; bake it again", c.indexDir, err)
 	}
 	// Before anything large is read: of other settings, errors would tell of encoders that are not there.
 	if err := c.matches(manifest, o.QueryEncoder); err != nil {
@@ -282,24 +282,6 @@ func (c *config) hasIndex() (bool, error) {
 		return false, fmt.Errorf("index_dir: %w; name a folder for the index alone", err)
 	}
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") }), nil
-}
-
-// readManifest reads the manifest of the version that a folder's latest names.
-func readManifest(dir string) (*artifact.Manifest, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	folder, _, err := artifact.Locate(root.FS(), ".")
-	if err != nil {
-		return nil, fmt.Errorf("the index %s is broken: %w; bake it again", dir, err)
-	}
-	m, err := artifact.Inspect(root.FS(), folder)
-	if err != nil {
-		return nil, fmt.Errorf("the index %s is broken: %w; bake it again", dir, err)
-	}
-	return m, nil
 }
 
 // matches returns an error that names every remembered setting which is not the program's, with both values.

@@ -90,6 +90,21 @@ func openDir(dir string, load loadEncoder, o Options) (*Base, error) {
 	return openVersion(o.context(), root, dir, folder, digest, load, o)
 }
 
+// Inspect reads the manifest of the artifact that dir names, as [OpenDir] does, and nothing else: to know what it is before
+// it is opened.
+func Inspect(dir string) (*artifact.Manifest, error) {
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	folder, _, err := artifact.Locate(root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	return artifact.Inspect(root.FS(), folder)
+}
+
 // openRoot opens a folder. [os.OpenRoot] alone would wait for the writer of a pipe.
 func openRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)

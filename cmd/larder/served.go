@@ -168,7 +168,7 @@ func isArtifact(folder string) bool {
 
 // openLive opens an artifact and follows it.
 func (o serveOptions) openLive(e *environment, folder string, log *slog.Logger) (servedBase, error) {
-	m, err := inspect(folder)
+	m, err := reader.Inspect(folder)
 	if err != nil {
 		return servedBase{}, fmt.Errorf("%s: %w", folder, err)
 	}
@@ -240,20 +240,6 @@ func liveURI(b *reader.Base, path string) string {
 		return ""
 	}
 	return tools.URI(b.Manifest().Base + "@" + version12(b))(path)
-}
-
-// inspect reads the manifest of the artifact that a folder means.
-func inspect(folder string) (*artifact.Manifest, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	version, _, err := artifact.Locate(root.FS(), ".")
-	if err != nil {
-		return nil, err
-	}
-	return artifact.Inspect(root.FS(), version)
 }
 
 // startFolder starts the base that a folder of documents declares.
