@@ -106,7 +106,7 @@ func (t Tool) Check() error {
 		return errors.New("a tool without name and description")
 	case t.Name != "" && CheckToolName(t.Name) != nil:
 		return CheckToolName(t.Name)
-	case !printable("-"+strings.NewReplacer("\n", "", "\t", "").Replace(t.Description)) || utf8.RuneCountInString(t.Description) > MaxToolDescription:
+	case !Printable(strings.NewReplacer("\n", "", "\t", "").Replace(t.Description)) || utf8.RuneCountInString(t.Description) > MaxToolDescription:
 		return fmt.Errorf("a tool's description is not printable text, or has more than %d characters", MaxToolDescription)
 	}
 	return nil
@@ -144,7 +144,7 @@ const maxIdentity = 1 << 10
 // line of printable text, of 1 to 1024 bytes.
 func CheckEmbedder(model, identity string) error {
 	for i, s := range []string{model, identity} {
-		if !printable(s) || len(s) > maxIdentity {
+		if s == "" || !Printable(s) || len(s) > maxIdentity {
 			what := []string{"name of a model", "identity of an embedder"}[i]
 			return fmt.Errorf("the %s is not one line of printable text of 1 to %d bytes", what, maxIdentity)
 		}
@@ -152,10 +152,10 @@ func CheckEmbedder(model, identity string) error {
 	return nil
 }
 
-// printable tells whether s is UTF-8, not empty, and without control characters, line ends, and characters that turn the
-// direction of text, which would let it show as another. It asks no table of Unicode, since these change.
-func printable(s string) bool {
-	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+// Printable tells whether s is UTF-8 without control characters, line ends, and characters that turn the direction of
+// text, which would let it show as another. It asks no table of Unicode, since these change.
+func Printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || 0x7f <= r && r < 0xa0 || r == '\u2028' || r == '\u2029' ||
 			'\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
 	})
@@ -271,7 +271,7 @@ func (m *Manifest) checkModel() error {
 		return nil
 	}
 	switch {
-	case !printable(mo.Name) || !digest64.MatchString(mo.Source) || !digest64.MatchString(mo.Encoder):
+	case mo.Name == "" || !Printable(mo.Name) || !digest64.MatchString(mo.Source) || !digest64.MatchString(mo.Encoder):
 		return corrupt(manifestFile, "M2", "model without a name, or a digest in it is not a SHA-256")
 	case mo.Dimensions < 1 || mo.Dimensions > maxDimensions || mo.MaxTokens < 3 || mo.MaxTokens > 1<<16:
 		return corrupt(manifestFile, "M2", "model of %d dimensions and %d tokens", mo.Dimensions, mo.MaxTokens)

@@ -85,7 +85,7 @@ func Declared(folder string, options ...Option) (*Base, error) {
 		}
 		return nil, e
 	}
-	settings, err := readSettings(folder)
+	settings, err := pipeline.ReadSettings(folder)
 	if err != nil {
 		return nil, declaredError(folder, err)
 	}
@@ -121,20 +121,6 @@ func newConfig(options []Option) config {
 	}
 	slices.Sort(c.given)
 	return c
-}
-
-// readSettings reads the base.yaml of a folder.
-func readSettings(folder string) (pipeline.Settings, error) {
-	root, err := pipeline.OpenFolder(folder)
-	if err != nil {
-		return pipeline.Settings{}, err
-	}
-	defer root.Close()
-	abs, err := filepath.Abs(folder)
-	if err != nil {
-		return pipeline.Settings{}, err
-	}
-	return pipeline.LoadSettings(root, filepath.Base(abs))
 }
 
 // Name returns the base's name.

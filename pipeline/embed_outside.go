@@ -44,17 +44,33 @@ func (u unitEmbedder) Embed(ctx context.Context, passages []string) ([][]float32
 	if len(rows) != len(passages) {
 		return nil, fmt.Errorf("embedder %s: %d vectors for %d passages", u.Identity(), len(rows), len(passages))
 	}
-	unit := make([][]float32, len(rows))
+	units := make([][]float32, len(rows))
 	for i, row := range rows {
-		if len(row) != u.Dimensions() {
-			return nil, fmt.Errorf("embedder %s: a vector of %d dimensions, not %d", u.Identity(), len(row), u.Dimensions())
-		}
-		unit[i] = slices.Clone(row)
-		if !minilm.Normalize(unit[i]) {
-			return nil, fmt.Errorf("embedder %s: a vector is zero or not finite", u.Identity())
+		if units[i], err = u.unit(row, "a vector"); err != nil {
+			return nil, err
 		}
 	}
-	return unit, nil
+	return units, nil
+}
+
+func (u unitEmbedder) EmbedQuery(ctx context.Context, query string) ([]float32, error) {
+	vector, err := u.QueryEmbedder.EmbedQuery(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return u.unit(vector, "a query's vector")
+}
+
+// unit is a vector of length 1. what names the vector in errors.
+func (u unitEmbedder) unit(vector []float32, what string) ([]float32, error) {
+	if len(vector) != u.Dimensions() {
+		return nil, fmt.Errorf("embedder %s: %s has %d dimensions, not %d", u.Identity(), what, len(vector), u.Dimensions())
+	}
+	vector = slices.Clone(vector)
+	if !minilm.Normalize(vector) {
+		return nil, fmt.Errorf("embedder %s: %s is zero or not finite", u.Identity(), what)
+	}
+	return vector, nil
 }
 
 // outsideTexts are embedded as queries, for readers to compare with.
@@ -67,13 +83,6 @@ func (m *model) outsideProbes(ctx context.Context) ([]artifact.Probe, error) {
 		vector, err := m.outside.EmbedQuery(ctx, text)
 		if err != nil {
 			return nil, fmt.Errorf("embed a known text as a query: %w", err)
-		}
-		if len(vector) != m.outside.Dimensions() {
-			return nil, fmt.Errorf("embedder %s: a query's vector has %d dimensions, a passage's %d", m.outside.Identity(), len(vector), m.outside.Dimensions())
-		}
-		vector = slices.Clone(vector)
-		if !minilm.Normalize(vector) {
-			return nil, fmt.Errorf("embedder %s: a query's vector is zero or not finite", m.outside.Identity())
 		}
 		probes = append(probes, artifact.Probe{Text: text, Vector: vector})
 	}

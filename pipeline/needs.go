@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"example.com/larder/artifact"
@@ -18,16 +17,7 @@ type Needs struct {
 
 // NeedsOf returns what a bake of the base in folder needs.
 func NeedsOf(folder string) (Needs, error) {
-	root, err := OpenFolder(folder)
-	if err != nil {
-		return Needs{}, err
-	}
-	defer root.Close()
-	abs, err := filepath.Abs(folder)
-	if err != nil {
-		return Needs{}, err
-	}
-	s, err := LoadSettings(root, filepath.Base(abs))
+	s, err := ReadSettings(folder)
 	switch {
 	case err != nil:
 		return Needs{}, err

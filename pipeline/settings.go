@@ -328,14 +328,8 @@ func labelProblem(s string) string {
 	return ""
 }
 
-// printable tells whether s is valid UTF-8 without control characters, line separators and characters
-// that turn the direction of text, which would let a name show as another.
-func printable(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' ||
-			'\u202a' <= r && r <= '\u202e' || '\u2066' <= r && r <= '\u2069'
-	})
-}
+// printable tells whether s shows as what it is: what an artifact can hold as a name.
+func printable(s string) bool { return artifact.Printable(s) }
 
 // excerpt quotes the beginning of a value for an error.
 func excerpt(s string) string {

@@ -74,7 +74,7 @@ func (s Settings) outsideProblems() (list []SettingsProblem) {
 		wrong("tool.name", "%s can't name a tool (a letter, then up to 63 of letters, digits, _ and -)", excerpt(s.Tool.Name))
 	}
 	if s.Tool.Description != "" && (artifact.Tool{Description: s.Tool.Description}).Check() != nil {
-		wrong("tool.description", "is not UTF-8, or longer than %d characters", artifact.MaxToolDescription)
+		wrong("tool.description", "is not printable text, or longer than %d characters", artifact.MaxToolDescription)
 	}
 	return list
 }

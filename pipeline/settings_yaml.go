@@ -64,6 +64,20 @@ func LoadSettings(folder *os.Root, name string) (Settings, error) {
 	return parseSettings(file, data, name)
 }
 
+// ReadSettings is [LoadSettings] for the base in a folder, which has the folder's name unless base.yaml gives another.
+func ReadSettings(folder string) (Settings, error) {
+	root, err := OpenFolder(folder)
+	if err != nil {
+		return Settings{}, err
+	}
+	defer root.Close()
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return Settings{}, err
+	}
+	return LoadSettings(root, filepath.Base(abs))
+}
+
 // A settingKey is a key of base.yaml.
 type settingKey struct {
 	name    string

@@ -108,7 +108,7 @@ func hasEncoder(encoders, digest string) bool {
 // saveEncoder puts an encoder into shelf/<12 digits> unless it is there.
 func saveEncoder(shelf, digest string, files map[string][]byte) error {
 	folder := filepath.Join(shelf, artifact.FolderName(digest))
-	if _, err := os.Stat(filepath.Join(folder, models.CardFile)); err == nil {
+	if hasEncoder(shelf, digest) {
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			if found, err := os.ReadFile(filepath.Join(folder, name)); err != nil || !bytes.Equal(found, files[name]) {
 				return fmt.Errorf("the encoder in %s is damaged: %s differs; move that folder away and bake again", folder, name)

@@ -50,7 +50,7 @@ func fillCache(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(file, testTokenizer(), 0o666)
+	return os.WriteFile(file, testkit.Tokenizer(), 0o666)
 }
 
 func runScripts(t *testing.T, folder string, setup func(*testscript.Env) error) {
@@ -151,34 +151,12 @@ func testLock() *models.LockFile {
 	if err != nil {
 		panic(err)
 	}
-	sum := sha256.Sum256(testTokenizer())
+	sum := sha256.Sum256(testkit.Tokenizer())
 	source := func(name string, pin models.Pin) models.File {
 		return models.File{Name: name, Sources: []models.Source{{Kind: models.URL, Pin: pin, URL: "https://127.0.0.1:1/" + name}}}
 	}
 	m.ONNX = source("model.onnx", m.ONNX.Sources[0].Pin)
-	m.Tokenizer = source("tokenizer.json", models.Pin{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(testTokenizer()))})
+	m.Tokenizer = source("tokenizer.json", models.Pin{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(testkit.Tokenizer()))})
 	l.Models = []models.Model{m}
 	return &l
-}
-
-// testTokenizer is a tokenizer.json with the vocabulary of the synthetic encoder.
-func testTokenizer() []byte {
-	vocab := map[string]int{}
-	for i, token := range strings.Fields(string(testkit.Encoder(8)["vocab.txt"].Data)) {
-		vocab[token] = i
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0", "truncation": nil, "padding": nil, "added_tokens": []any{},
-		"normalizer":     map[string]any{"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": nil, "lowercase": true},
-		"pre_tokenizer":  map[string]any{"type": "BertPreTokenizer"},
-		"post_processor": nil,
-		"decoder":        map[string]any{"type": "WordPiece", "prefix": "##", "cleanup": true},
-		"model": map[string]any{
-			"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocab,
-		},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return data
 }

@@ -61,7 +61,6 @@ func (t Tool) CallWithin(ctx context.Context, arguments json.RawMessage, tokens 
 		if tokens <= 0 || n <= tokens {
 			return answer, cut, nil
 		}
-		// Other text, or a shape that takes much itself.
 		// Less than what is too much by the same ratio, since what frames the text stays.
 		room = max(1, min(room*8/10, int(float64(min(room, len(answer)))*0.85*float64(tokens)/float64(n))))
 	}
