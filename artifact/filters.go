@@ -17,6 +17,9 @@ const (
 	FieldUnitID      = "unit_id"
 )
 
+// DefaultContentType is what documents without a content type count as.
+const DefaultContentType = "article"
+
 // filters is the parsed section: one bitmap of chunks for each field and value.
 type filters struct {
 	texts          table

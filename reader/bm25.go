@@ -3,6 +3,7 @@ package reader
 import (
 	"context"
 	"math"
+	"slices"
 
 	"example.com/larder/artifact"
 	"example.com/larder/internal/roaring"
@@ -18,26 +19,6 @@ const (
 	k1 = 1.2
 	b0 = 0.75
 )
-
-// terms returns the terms of a query without its function words, unless it has no others, and whether there were more
-// terms than count.
-func (b *Base) terms(text string) (terms []string, cut bool) {
-	terms = []string{}
-	var all []string
-	for t := range b.analyzer.Tokens(text) {
-		if cut = len(all) == maxTerms; cut {
-			break
-		}
-		all = append(all, t.Term)
-		if !b.analyzer.FunctionWord(text[t.Start:t.End]) {
-			terms = append(terms, t.Term)
-		}
-	}
-	if len(terms) == 0 {
-		terms = append(terms, all...)
-	}
-	return terms, cut
-}
 
 // bm25 scores the chunks in scope that hold a term of the query and returns the best k.
 func (b *Base) bm25(ctx context.Context, s *scratch, terms []string, in scope, k int) ([]candidate, error) {
@@ -110,6 +91,15 @@ func ln(x float64) float64 {
 	return float64(2*sum) + float64(float64(e)*math.Ln2)
 }
 
+// addUntyped adds the chunks of documents without a content type.
+func (b *Base) addUntyped(set roaring.Set) {
+	for i := range b.artifact.Documents() {
+		if d := b.artifact.Document(i); d.ContentType == "" && d.FirstChunk < d.EndChunk {
+			set.AddRange(d.FirstChunk, d.EndChunk)
+		}
+	}
+}
+
 // scope turns filters into the set of chunks that they let through.
 func (b *Base) scope(f Filters) (scope, error) {
 	n := b.artifact.Chunks()
@@ -123,6 +113,9 @@ func (b *Base) scope(f Filters) (scope, error) {
 			if err := b.artifact.FilterChunks(one, field.name, value); err != nil {
 				return scope{}, err
 			}
+		}
+		if field.name == artifact.FieldContentType && slices.Contains(field.values, artifact.DefaultContentType) {
+			b.addUntyped(one)
 		}
 		if set == nil {
 			set = one

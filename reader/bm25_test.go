@@ -171,7 +171,7 @@ func TestQueryTerms(t *testing.T) {
 		{strings.Repeat("the ", maxTerms) + "refund", slices.Repeat([]string{"the"}, maxTerms), true},
 		{"", []string{}, false},
 	} {
-		if got, cut := b.terms(c.query); !slices.Equal(got, c.want) || got == nil || cut != c.cut {
+		if got, cut := b.questions.Terms(c.query); !slices.Equal(got, c.want) || got == nil || cut != c.cut {
 			t.Errorf("%.30q: %q, %t", c.query, got, cut)
 		}
 	}

@@ -66,8 +66,8 @@ func Verify(dir string, o Options) (*Base, error) {
 	if err := b.artifact.Verify(); err != nil {
 		return nil, err
 	}
-	if b.encoder != nil {
-		if err := selfTest(b.encoder, b.artifact.Probes()); err != nil {
+	if e := b.Encoder(); e != nil {
+		if err := selfTest(e, b.artifact.Probes()); err != nil {
 			return nil, err
 		}
 	}

@@ -5,7 +5,7 @@ import "example.com/larder/artifact"
 // Filters restrict a search to documents with certain metadata, before anything is ranked. Fields are combined with
 // and, the values of one field with or.
 type Filters struct {
-	ContentType []string
+	ContentType []string // [artifact.DefaultContentType] also lets through documents without one
 	Topics      []string
 	UnitID      []string
 	// DateFrom and DateTo are days as YYYY-MM-DD, inclusive; "" is an open end. Documents without a date are left out

@@ -2,10 +2,21 @@ package reader
 
 import "slices"
 
-const (
-	rrfK     = 60
-	rrfDepth = 100 // candidates of each side
-)
+// RRFDepth is how many candidates of each side reciprocal rank fusion takes.
+const RRFDepth = 100
+
+const rrfK = 60
+
+// ReciprocalRanks is the RRF score of what has these ranks, which count from 1, 0 for none: the sum of 1/(60+rank) (Cormack, Clarke and
+// Büttcher, SIGIR 2009).
+func ReciprocalRanks(ranks ...int) (score float64) {
+	for _, rank := range ranks {
+		if rank > 0 {
+			score += 1 / float64(rrfK+rank)
+		}
+	}
+	return score
+}
 
 // A fused candidate knows what both sides think of it.
 type fused struct {
@@ -23,7 +34,7 @@ func fuse(p *plan, meaning, keyword []candidate, boost func(chunk int) float64) 
 		return interleave(all, meaning, keyword, p.TopK)
 	case p.Mode == Hybrid:
 		for i := range all {
-			all[i].score = reciprocal(all[i].meaningRank) + reciprocal(all[i].keywordRank)
+			all[i].score = ReciprocalRanks(all[i].meaningRank, all[i].keywordRank)
 		}
 	}
 	if boost != nil {
@@ -37,14 +48,6 @@ func fuse(p *plan, meaning, keyword []candidate, boost func(chunk int) float64) 
 		return better(candidate{a.chunk, a.score}, candidate{b.chunk, b.score})
 	})
 	return all[:min(len(all), p.TopK)]
-}
-
-// reciprocal is a rank's part of the RRF score; rank 0 is none.
-func reciprocal(rank int) float64 {
-	if rank == 0 {
-		return 0
-	}
-	return 1 / float64(rrfK+rank)
 }
 
 // union joins the sides by chunk. The score is that of the side, the cosine where both found the chunk.

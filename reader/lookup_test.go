@@ -103,7 +103,7 @@ func TestLookUpNeverPanics(t *testing.T) {
 	defer cancel()
 	b := openShop(t, Hybrid)
 	broken := openShop(t, Hybrid)
-	broken.encoder = nil // as nothing that Open returns is
+	broken.questions.encoder = nil // as nothing that Open returns is
 	var none *Base
 	for name, got := range map[string]Answer{
 		"nil base":                 none.LookUp(t.Context(), "refund"),
@@ -128,7 +128,7 @@ func TestLookUpNeverPanics(t *testing.T) {
 	if a := b.LookUp(t.Context(), "refund"); a.Error != "" || len(a.Results) != 3 {
 		t.Errorf("with a logger that panics: %+v", a)
 	}
-	b.encoder = nil
+	b.questions.encoder = nil
 	if a := b.LookUp(t.Context(), "refund"); a.Error != LookupUnavailable {
 		t.Errorf("with a logger that panics, and a search: %+v", a)
 	}
@@ -150,7 +150,7 @@ func TestLookUpLog(t *testing.T) {
 	}
 	b.LookUp(cancelled, query)
 	b.LookUp(t.Context(), "")
-	b.encoder = nil
+	b.questions.encoder = nil
 	b.LookUp(t.Context(), query)
 	text := strings.ToLower(log.String())
 	if lines := strings.Count(text, "\n"); lines != 4 {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"example.com/larder/artifact"
 )
 
 // A QueryEncoder turns queries into vectors. It is safe for concurrent use.
@@ -28,21 +30,20 @@ const (
 	outsideTest = 30 * time.Second
 )
 
-// useOutside takes e for the base's queries, and makes sure that it encodes as it did where the artifact was baked.
-func (b *Base) useOutside(ctx context.Context, e QueryEncoder) error {
-	want := b.artifact.Manifest.Model.Embedder
+// useOutside takes e for queries, and makes sure that it encodes as it did where the artifact was baked.
+func (i *Interpreter) useOutside(ctx context.Context, e QueryEncoder, probe artifact.Probe) error {
+	want := i.manifest.Model.Embedder
 	if e == nil {
 		return fmt.Errorf("%w: it is %s; give it as reader.Options.QueryEncoder", ErrNoQueryEncoder, want)
 	}
 	if found := e.Identity(); found != want {
 		return fmt.Errorf("%w: it was %s, and this one is %s; bake again, or use the one of the bake", ErrNoQueryEncoder, want, found)
 	}
-	b.outside = e
+	i.outside = e
 	ctx, cancel := context.WithTimeout(ctx, outsideTest)
 	defer cancel()
-	vector := make([]float32, b.artifact.Manifest.Model.Dimensions)
-	probe := b.artifact.Probes()[0]
-	if _, err := b.encodeOutside(ctx, vector, probe.Text); err != nil {
+	vector := make([]float32, i.manifest.Model.Dimensions)
+	if _, err := i.encodeOutside(ctx, vector, probe.Text); err != nil {
 		return fmt.Errorf("self-test of the embedder of queries: %w", err)
 	}
 	if cos := dot(vector, probe.Vector) / math.Sqrt(dot(probe.Vector, probe.Vector)); !(cos >= selfTestCosine) {
@@ -52,14 +53,14 @@ func (b *Base) useOutside(ctx context.Context, e QueryEncoder) error {
 }
 
 // encodeOutside writes a query's vector, of length 1, into dst. cut says that the end of the query was left out.
-func (b *Base) encodeOutside(ctx context.Context, dst []float32, text string) (cut bool, err error) {
-	if b.outside == nil {
-		return false, fmt.Errorf("%w: it is %s", ErrNoQueryEncoder, b.artifact.Manifest.Model.Embedder)
+func (i *Interpreter) encodeOutside(ctx context.Context, dst []float32, text string) (cut bool, err error) {
+	if i.outside == nil {
+		return false, fmt.Errorf("%w: it is %s", ErrNoQueryEncoder, i.manifest.Model.Embedder)
 	}
 	if cut = len(text) > maxOutside; cut {
 		text = text[:maxOutside]
 	}
-	vector, err := b.outside.EmbedQuery(ctx, strings.ToValidUTF8(text, "\ufffd"))
+	vector, err := i.outside.EmbedQuery(ctx, strings.ToValidUTF8(text, "\ufffd"))
 	if ctx.Err() != nil {
 		return cut, ctx.Err()
 	}

@@ -21,7 +21,6 @@ import (
 	"sync"
 
 	"example.com/larder/artifact"
-	"example.com/larder/internal/analyze"
 	"example.com/larder/models"
 )
 
@@ -50,12 +49,10 @@ func (o Options) context() context.Context {
 
 // A Base is an open knowledge base. It is safe for concurrent use.
 type Base struct {
-	artifact *artifact.Artifact
-	encoder  *models.Encoder // nil in keyword mode, and if the vectors are of an embedder outside
-	outside  QueryEncoder    // likewise the other way round
-	analyzer *analyze.Analyzer
-	log      *slog.Logger
-	scratch  sync.Pool // of *scratch
+	artifact  *artifact.Artifact
+	questions *Interpreter
+	log       *slog.Logger
+	scratch   sync.Pool // of *scratch
 }
 
 // Open opens the version of base that the shelf's <base>/latest names. The encoder is taken from the artifact's
@@ -155,11 +152,11 @@ func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place
 			return nil, err
 		}
 	}
-	analyzer, err := openAnalyzer(a.Manifest.Analyzer)
+	questions, err := interpret(a.Manifest)
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{artifact: a, analyzer: analyzer, log: o.Logger}
+	b := &Base{artifact: a, questions: questions, log: o.Logger}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -168,7 +165,7 @@ func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place
 		if o.QueryEncoder == nil && o.KeywordAlone {
 			return b, nil
 		}
-		if err := b.useOutside(ctx, o.QueryEncoder); err != nil {
+		if err := questions.useOutside(ctx, o.QueryEncoder, a.Probes()[0]); err != nil {
 			return nil, err
 		}
 		return b, nil
@@ -177,25 +174,15 @@ func open(ctx context.Context, fsys fs.FS, folder, digest string, places []place
 		return nil, err
 	}
 	if a.Manifest.Model != nil {
-		if b.encoder, err = findEncoder(fsys, folder, places, load, a.Manifest); err != nil {
+		encoder, err := findEncoder(fsys, folder, places, load, a.Manifest)
+		if err != nil {
 			return nil, err
 		}
-		if err := selfTest(b.encoder, a.Probes()[:1]); err != nil {
+		if err := questions.useEncoder(encoder, a.Probes()[:1]); err != nil {
 			return nil, err
 		}
 	}
 	return b, nil
-}
-
-func openAnalyzer(want artifact.Analyzer) (*analyze.Analyzer, error) {
-	a, err := analyze.New(want.Languages)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the artifact's terms: %w", artifact.ErrUnsupported, err)
-	}
-	if a.ID() != want.ID {
-		return nil, fmt.Errorf("%w: its terms were made by the rules %q, and this reader has %q: bake again with the larder that the reader is part of", artifact.ErrUnsupported, want.ID, a.ID())
-	}
-	return a, nil
 }
 
 // encoders holds each encoder once a process, for as long as a base uses it.
@@ -205,7 +192,7 @@ var encoders = encoderCache{open: map[string]weakEncoder{}}
 func findEncoder(fsys fs.FS, folder string, places []place, load loadEncoder, m *artifact.Manifest) (*models.Encoder, error) {
 	digest := m.Model.Encoder
 	if _, err := fs.Stat(fsys, path.Join(folder, models.CardFile)); err == nil {
-		e, err := openEncoder(place{fsys, folder}, load, m)
+		e, err := openEncoder(place{fsys, folder}, load, digest)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the encoder inside the artifact is incomplete: copy the artifact again or bake again: %w", err)
 		}
@@ -215,16 +202,16 @@ func findEncoder(fsys fs.FS, folder string, places []place, load loadEncoder, m 
 	}
 	for _, p := range places {
 		p.dir = path.Join(p.dir, artifact.FolderName(digest))
-		if e, err := openEncoder(p, load, m); !errors.Is(err, fs.ErrNotExist) {
+		if e, err := openEncoder(p, load, digest); !errors.Is(err, fs.ErrNotExist) {
 			return e, err
 		}
 	}
 	return nil, fmt.Errorf("the encoder of %s is missing: copy the folder models/%s from the shelf that the artifact comes from, or bake with --bundle to have it inside: %w", m.Model.Name, artifact.FolderName(digest), fs.ErrNotExist)
 }
 
-// openEncoder opens the encoder in a place and compares its card with the manifest.
-func openEncoder(p place, load loadEncoder, m *artifact.Manifest) (*models.Encoder, error) {
-	e, err := load(p.fsys, p.dir, m.Model.Encoder)
+// openEncoder opens the encoder of that digest in a place.
+func openEncoder(p place, load loadEncoder, digest string) (*models.Encoder, error) {
+	e, err := load(p.fsys, p.dir, digest)
 	if unreadable := new(fs.PathError); errors.As(err, &unreadable) || errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -233,14 +220,6 @@ func openEncoder(p place, load loadEncoder, m *artifact.Manifest) (*models.Encod
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", artifact.ErrCorrupt, err)
-	}
-	c := e.Card()
-	card := artifact.Model{
-		Name: c.Name, Source: c.Source, Dimensions: c.Dimensions, MaxTokens: c.MaxTokens, Pooling: c.Pooling,
-		QueryPrefix: c.QueryPrefix, PassagePrefix: c.PassagePrefix, Encoder: m.Model.Encoder,
-	}
-	if *m.Model != card || m.Tokenizer != c.Tokenizer {
-		return nil, fmt.Errorf("%w: manifest.json: model or tokenizer are not what the encoder's %s says (rule M5)", artifact.ErrCorrupt, models.CardFile)
 	}
 	return e, nil
 }
@@ -252,7 +231,7 @@ func (b *Base) Manifest() *artifact.Manifest { return b.artifact.Manifest }
 func (b *Base) Artifact() *artifact.Artifact { return b.artifact }
 
 // Encoder returns the encoder of queries, nil in keyword mode and with a [QueryEncoder].
-func (b *Base) Encoder() *models.Encoder { return b.encoder }
+func (b *Base) Encoder() *models.Encoder { return b.questions.encoder }
 
 // Close lets go of what the base holds. No method may be called after it.
 func (b *Base) Close() error { return nil }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (b *Base) plan(q Query) (*plan, error) {
 	}
 	p.candidates = p.TopK
 	if p.Fusion == RRF && (p.Mode == Hybrid || p.Boost) { // what is reordered is more than what is returned
-		p.candidates = max(p.TopK, rrfDepth)
+		p.candidates = max(p.TopK, RRFDepth)
 	}
 	switch {
 	case p.Mode != Meaning && p.Mode != Keyword && p.Mode != Hybrid:
@@ -153,46 +154,12 @@ func (b *Base) plan(q Query) (*plan, error) {
 }
 
 func (b *Base) search(ctx context.Context, p *plan) (*Results, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	r := &Results{Mode: p.Mode, Hits: []Hit{}, Terms: []string{}}
-	scope, err := b.scope(p.Filters)
+	s := b.scratch.Get().(*scratch)
+	defer b.scratch.Put(s)
+	r, meaning, keyword, err := b.candidates(ctx, s, p)
 	if err != nil {
 		return nil, err
 	}
-	r.Scope = scope.size
-	if blank(p.Text) || scope.size == 0 {
-		return r, nil
-	}
-	s := b.scratch.Get().(*scratch)
-	defer b.scratch.Put(s)
-	if p.Mode != Keyword {
-		if r.Cut, err = b.encode(ctx, s, p.Text); err != nil {
-			return nil, err
-		}
-	}
-	return r, b.rank(ctx, s, p, scope, r)
-}
-
-// rank fills in the hits of a query whose vector is in s.
-func (b *Base) rank(ctx context.Context, s *scratch, p *plan, scope scope, r *Results) (err error) {
-	var meaning, keyword []candidate
-	if p.Mode != Keyword {
-		if meaning, err = b.scan(ctx, s, scope, p.candidates); err != nil {
-			return err
-		}
-	}
-	if p.Mode != Meaning {
-		var cut bool
-		if r.Terms, cut = b.terms(p.Text); cut {
-			r.Cut = true
-		}
-		if keyword, err = b.bm25(ctx, s, r.Terms, scope, p.candidates); err != nil {
-			return err
-		}
-	}
-	meaning = dropBelow(meaning, p.minScore)
 	var boost func(chunk int) float64
 	if p.Boost {
 		boost = b.boost
@@ -200,25 +167,63 @@ func (b *Base) rank(ctx context.Context, s *scratch, p *plan, scope scope, r *Re
 	for _, f := range fuse(p, meaning, keyword, boost) {
 		r.Hits = append(r.Hits, b.hit(s, p.Mode, f))
 	}
-	return nil
+	return r, nil
+}
+
+// candidates are what the two sides find. The results hold everything but hits; the query's vector is in s afterwards.
+func (b *Base) candidates(ctx context.Context, s *scratch, p *plan) (r *Results, meaning, keyword []candidate, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, nil, err
+	}
+	scope, err := b.scope(p.Filters)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r = &Results{Mode: p.Mode, Hits: []Hit{}, Terms: []string{}, Scope: scope.size}
+	if blank(p.Text) || scope.size == 0 {
+		return r, nil, nil, nil
+	}
+	if p.Mode != Keyword {
+		if r.Cut, err = b.encode(ctx, s, p.Text); err != nil {
+			return nil, nil, nil, err
+		}
+		if meaning, err = b.scan(ctx, s, scope, p.candidates); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if p.Mode != Meaning {
+		var cut bool
+		if r.Terms, cut = b.questions.Terms(p.Text); cut {
+			r.Cut = true
+		}
+		if keyword, err = b.bm25(ctx, s, r.Terms, scope, p.candidates); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return r, dropBelow(meaning, p.minScore), keyword, nil
 }
 
 // hit gathers what is known of a fused candidate.
 func (b *Base) hit(s *scratch, mode artifact.Mode, f fused) Hit {
-	c := b.artifact.Chunk(f.chunk)
-	d := b.artifact.Document(c.Document)
-	h := Hit{
-		ChunkID: c.ID.String(), DocumentID: d.ID.String(), Source: path.Base(d.Path), Path: d.Path, Title: d.Title,
-		ContentType: d.ContentType, HeadingPath: c.HeadingPath, Anchor: c.Anchor, Text: string(b.artifact.ChunkText(f.chunk)),
-		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLabel: c.FirstLabel, LastLabel: c.LastLabel, FirstLine: c.FirstLine, LastLine: c.LastLine,
-		Start: c.Start, End: c.End, Score: f.score, BM25: f.bm25, MeaningRank: f.meaningRank, KeywordRank: f.keywordRank,
-		chunk: f.chunk,
-	}
+	h := b.passage(f.chunk)
+	h.Score, h.BM25, h.MeaningRank, h.KeywordRank = f.score, f.bm25, f.meaningRank, f.keywordRank
 	if mode != Keyword {
 		cosine := b.cosine(s, f.chunk)
 		h.Cosine = &cosine
 	}
 	return h
+}
+
+// passage is a chunk's text and place.
+func (b *Base) passage(chunk int) Hit {
+	c := b.artifact.Chunk(chunk)
+	d := b.artifact.Document(c.Document)
+	return Hit{
+		ChunkID: c.ID.String(), DocumentID: d.ID.String(), Source: path.Base(d.Path), Path: d.Path, Title: d.Title,
+		ContentType: d.ContentType, HeadingPath: c.HeadingPath, Anchor: c.Anchor, Text: string(b.artifact.ChunkText(chunk)),
+		FirstPage: c.FirstPage, LastPage: c.LastPage, FirstLabel: c.FirstLabel, LastLabel: c.LastLabel, FirstLine: c.FirstLine, LastLine: c.LastLine,
+		Start: c.Start, End: c.End, chunk: chunk,
+	}
 }
 
 // blank reports whether s is nothing but white space and control characters.
@@ -324,12 +329,7 @@ func stopped(ctx context.Context, i int) error {
 
 // encode makes the query's vector and says whether the text was cut.
 func (b *Base) encode(ctx context.Context, s *scratch, text string) (cut bool, err error) {
-	if b.artifact.Manifest.Model.External() {
-		cut, err = b.encodeOutside(ctx, s.vector, text)
-	} else {
-		cut, err = b.encoder.EncodeQueryContext(ctx, s.vector, text)
-	}
-	if err != nil {
+	if cut, err = b.questions.Vector(ctx, s.vector, text); err != nil {
 		return cut, err
 	}
 	b.quantize(s)
@@ -377,8 +377,17 @@ func dropBelow(meaning []candidate, least float64) []candidate {
 
 // boost is the factor of a chunk's content type.
 func (b *Base) boost(chunk int) float64 {
-	t := b.artifact.Document(b.artifact.Chunk(chunk).Document).ContentType
-	if f, ok := b.artifact.Manifest.Boosts[t]; ok {
+	return Boost(b.artifact.Manifest, b.contentType(chunk))
+}
+
+// contentType is never "".
+func (b *Base) contentType(chunk int) string {
+	return cmp.Or(b.artifact.Document(b.artifact.Chunk(chunk).Document).ContentType, artifact.DefaultContentType)
+}
+
+// Boost is the factor of a content type in a base.
+func Boost(m *artifact.Manifest, contentType string) float64 {
+	if f, ok := m.Boosts[contentType]; ok {
 		return f
 	}
 	return 1
@@ -390,19 +399,5 @@ func round3(x float64) float64 { return math.Round(x*1000)/1000 + 0 }
 // Matches returns the bytes of text that match one of the terms, which [Results] names, as start and end, ascending
 // and apart from each other.
 func (b *Base) Matches(text string, terms []string) (spans [][2]int) {
-	wanted := make(map[string]bool, len(terms))
-	for _, t := range terms {
-		wanted[t] = true
-	}
-	for t := range b.analyzer.Tokens(text) {
-		if !wanted[t.Term] {
-			continue
-		}
-		if last := len(spans) - 1; last >= 0 && t.Start < spans[last][1] {
-			spans[last][1] = max(spans[last][1], t.End) // a part inside its whole
-			continue
-		}
-		spans = append(spans, [2]int{t.Start, t.End})
-	}
-	return spans
+	return b.questions.Matches(text, terms)
 }

@@ -52,7 +52,7 @@ func TestModes(t *testing.T) {
 	if r.Mode != Hybrid || len(r.Hits) != 3 || !strings.HasPrefix(r.Hits[0].Text, "A damaged") {
 		t.Errorf("hybrid: %s", found(r))
 	}
-	if h := r.Hits[0]; h.Cosine == nil || h.BM25 <= 0 || h.MeaningRank != 1 || h.KeywordRank != 1 || h.Score != 2*reciprocal(1) {
+	if h := r.Hits[0]; h.Cosine == nil || h.BM25 <= 0 || h.MeaningRank != 1 || h.KeywordRank != 1 || h.Score != 2*ReciprocalRanks(1) {
 		t.Errorf("hybrid: %+v", h)
 	}
 	if r = search(t, b, Query{Text: "возвраты товаров", Mode: Keyword}); found(r) != "notes/возврат.txt:Деньги" {
@@ -410,7 +410,7 @@ func TestDeadlineIsPolled(t *testing.T) {
 		before[mode] = search(t, b, Query{Text: "apple", Mode: mode})
 	}
 	encoding := &countdown{Context: t.Context()}
-	if _, err := b.encoder.EncodeQueryContext(encoding, make([]float32, 8), "apple"); err != nil || encoding.asked < 5 {
+	if _, err := b.questions.encoder.EncodeQueryContext(encoding, make([]float32, 8), "apple"); err != nil || encoding.asked < 5 {
 		t.Fatalf("encoding asks %d times: %v", encoding.asked, err)
 	}
 	for mode, least := range map[artifact.Mode]int{
@@ -467,7 +467,7 @@ func TestMatches(t *testing.T) {
 		{"refund", "", ""},
 		{"refund", "\xff refund \xff", "refund"},
 	} {
-		terms, _ := b.terms(c.query)
+		terms, _ := b.questions.Terms(c.query)
 		var got []string
 		last := 0
 		for _, span := range b.Matches(c.text, terms) {

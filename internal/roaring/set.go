@@ -39,6 +39,9 @@ func (s Set) Or(b Bitmap) {
 	}
 }
 
+// AddRange adds the numbers from first up to end, which must be above first. It panics if s has no room for them.
+func (s Set) AddRange(first, end int) { s.fill(first, end-1) }
+
 // fill adds first to last.
 func (s Set) fill(first, last int) {
 	i, j := first/64, last/64
