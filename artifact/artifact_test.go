@@ -154,7 +154,7 @@ func TestSaveAgain(t *testing.T) {
 	if p, err := Provenance(os.DirFS(dir), "."); err != nil || string(p) != "{}\n" {
 		t.Errorf("the second save changed provenance to %q, %v", p, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, manifestFile), []byte("{}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ManifestFile), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := f.Save(base, nil, nil); err == nil || !strings.Contains(err.Error(), "move it away") {
@@ -168,7 +168,7 @@ func TestSaveAgain(t *testing.T) {
 		t.Error(folder, digest, err)
 	}
 	for _, bad := range []string{"", f.Digest, f.Digest[1:] + "\n", f.Digest + "\n\n", strings.ToUpper(f.Digest) + "\n"} {
-		os.WriteFile(filepath.Join(base, latestFile), []byte(bad), 0o644)
+		os.WriteFile(filepath.Join(base, LatestFile), []byte(bad), 0o644)
 		if _, _, err := Locate(os.DirFS(base), "."); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("latest %q: %v", bad, err)
 		}
@@ -237,7 +237,7 @@ func TestFlips(t *testing.T) {
 // reseal makes the digests right again after a section was changed, so that only the parser stands in the way.
 func reseal(t *testing.T, files fstest.MapFS) {
 	t.Helper()
-	m, err := ParseManifest(files[manifestFile].Data)
+	m, err := ParseManifest(files[ManifestFile].Data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,8 +249,8 @@ func reseal(t *testing.T, files fstest.MapFS) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files[manifestFile] = &fstest.MapFile{Data: data}
-	files[sealFile] = &fstest.MapFile{Data: seal(Digest(data), Digest(files[provenanceFile].Data))}
+	files[ManifestFile] = &fstest.MapFile{Data: data}
+	files[SealFile] = &fstest.MapFile{Data: seal(Digest(data), Digest(files[ProvenanceFile].Data))}
 }
 
 // Below the seal: whatever a flip leads to, it is an error or an artifact that can be used without harm.
@@ -315,7 +315,7 @@ func TestManifestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := string(f.ByName[manifestFile])
+	good := string(f.ByName[ManifestFile])
 	if _, err := ParseManifest([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestEncodeRefuses(t *testing.T) {
 func TestVerifyRefuses(t *testing.T) {
 	for rule, change := range map[string]func(fstest.MapFS){
 		"D3": func(files fstest.MapFS) { // the same sections under another name
-			replaceIn(t, files, manifestFile, `"base": "tiny"`, `"base": "tony"`)
+			replaceIn(t, files, ManifestFile, `"base": "tiny"`, `"base": "tony"`)
 		},
 		"C3": func(files fstest.MapFS) { files["chunks.bin"].Data[headerSize] ^= 1 },
 		"P3": func(files fstest.MapFS) { // one chunk longer, another shorter

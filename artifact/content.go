@@ -115,7 +115,7 @@ func Encode(c *Content, bitmap BitmapWriter) (*Files, error) {
 	}
 	// What the parser would refuse is not handed out.
 	a := &Artifact{Digest: files.Digest}
-	if a.Manifest, err = ParseManifest(files.ByName[manifestFile]); err == nil {
+	if a.Manifest, err = ParseManifest(files.ByName[ManifestFile]); err == nil {
 		if err = a.parse(sections); err == nil {
 			err = a.Verify()
 		}
@@ -143,7 +143,7 @@ func encodeManifest(c *Content, sections map[string][]byte, documents int) (*Fil
 	if err != nil {
 		return nil, err
 	}
-	files[manifestFile] = data
+	files[ManifestFile] = data
 	return &Files{m, Digest(data), files}, nil
 }
 

@@ -161,8 +161,6 @@ func Printable(s string) bool {
 	})
 }
 
-const manifestFile = "manifest.json"
-
 var (
 	baseName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 	digest64 = regexp.MustCompile(`^[0-9a-f]{64}$`)
@@ -184,13 +182,13 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	}
 	// What another format or a feature brings is no error of its own, but the reason to name.
 	if err := json.Unmarshal(data, &head); err == nil && head.Format != Format && head.Format != "" {
-		return nil, unsupported(manifestFile, "F4", "written as format %q, and this reader knows %q: use the larder that matches it, or bake again", head.Format, Format)
+		return nil, unsupported(ManifestFile, "F4", "written as format %q, and this reader knows %q: use the larder that matches it, or bake again", head.Format, Format)
 	} else if err == nil && len(head.Features) > 0 {
-		return nil, unsupported(manifestFile, "F4", "needs features that this reader lacks: %q", head.Features)
+		return nil, unsupported(ManifestFile, "F4", "needs features that this reader lacks: %q", head.Features)
 	}
 	var m Manifest
 	if err := strictjson.Unmarshal(data, &m); err != nil {
-		return nil, corrupt(manifestFile, "M2", "%v", err)
+		return nil, corrupt(ManifestFile, "M2", "%v", err)
 	}
 	if err := m.check(); err != nil {
 		return nil, err
@@ -214,9 +212,9 @@ func Digest(manifest []byte) string {
 
 func (m *Manifest) check() error {
 	if len(m.Features) > 0 {
-		return unsupported(manifestFile, "F4", "needs features that this reader lacks: %q", m.Features)
+		return unsupported(ManifestFile, "F4", "needs features that this reader lacks: %q", m.Features)
 	}
-	bad := func(format string, args ...any) error { return corrupt(manifestFile, "M2", format, args...) }
+	bad := func(format string, args ...any) error { return corrupt(ManifestFile, "M2", format, args...) }
 	switch {
 	case m.Format != Format:
 		return bad("format is %q, not %q", m.Format, Format)
@@ -227,7 +225,7 @@ func (m *Manifest) check() error {
 	case m.Serial > 1<<53:
 		return bad("serial %d is above 2^53", m.Serial)
 	case CheckBaseName(m.Base) != nil:
-		return corrupt(manifestFile, "F3", "%v", CheckBaseName(m.Base))
+		return corrupt(ManifestFile, "F3", "%v", CheckBaseName(m.Base))
 	case m.Settings.Check() != nil:
 		return bad("%v", m.Settings.Check())
 	case m.Analyzer.ID == "" || !slices.IsSorted(m.Analyzer.Languages):
@@ -260,23 +258,23 @@ func (m *Manifest) checkModel() error {
 	}
 	if mo.External() {
 		if outside := (Model{Name: mo.Name, Embedder: mo.Embedder, Dimensions: mo.Dimensions}); *mo != outside {
-			return corrupt(manifestFile, "M2", "model with both an embedder outside and an encoder")
+			return corrupt(ManifestFile, "M2", "model with both an embedder outside and an encoder")
 		}
 		if err := CheckEmbedder(mo.Name, mo.Embedder); err != nil {
-			return corrupt(manifestFile, "M6", "%v", err)
+			return corrupt(ManifestFile, "M6", "%v", err)
 		}
 		if mo.Dimensions < 1 || mo.Dimensions > maxDimensions {
-			return corrupt(manifestFile, "M2", "vectors of %d dimensions", mo.Dimensions)
+			return corrupt(ManifestFile, "M2", "vectors of %d dimensions", mo.Dimensions)
 		}
 		return nil
 	}
 	switch {
 	case mo.Name == "" || !Printable(mo.Name) || !digest64.MatchString(mo.Source) || !digest64.MatchString(mo.Encoder):
-		return corrupt(manifestFile, "M2", "model without a name, or a digest in it is not a SHA-256")
+		return corrupt(ManifestFile, "M2", "model without a name, or a digest in it is not a SHA-256")
 	case mo.Dimensions < 1 || mo.Dimensions > maxDimensions || mo.MaxTokens < 3 || mo.MaxTokens > 1<<16:
-		return corrupt(manifestFile, "M2", "model of %d dimensions and %d tokens", mo.Dimensions, mo.MaxTokens)
+		return corrupt(ManifestFile, "M2", "model of %d dimensions and %d tokens", mo.Dimensions, mo.MaxTokens)
 	case mo.Pooling != "mean":
-		return unsupported(manifestFile, "F4", "the model's pooling is %q, and this reader knows \"mean\"", mo.Pooling)
+		return unsupported(ManifestFile, "F4", "the model's pooling is %q, and this reader knows \"mean\"", mo.Pooling)
 	}
 	return nil
 }
@@ -298,18 +296,18 @@ func (m *Manifest) checkSections() error {
 	var names []string
 	for _, s := range m.Sections {
 		if s.Size < headerSize || s.Size > MaxSection || !digest64.MatchString(s.SHA256) {
-			return corrupt(manifestFile, "M4", "section %q: size %d or digest %q", s.Name, s.Size, s.SHA256)
+			return corrupt(ManifestFile, "M4", "section %q: size %d or digest %q", s.Name, s.Size, s.SHA256)
 		}
 		names = append(names, s.Name)
 	}
 	want := sectionNames(m.Model != nil, slices.Contains(names, "originals"))
 	for _, name := range names {
 		if !slices.Contains(want, name) {
-			return unsupported(manifestFile, "M3", "section %q is unknown to this reader", name)
+			return unsupported(ManifestFile, "M3", "section %q is unknown to this reader", name)
 		}
 	}
 	if !slices.Equal(names, want) {
-		return corrupt(manifestFile, "M3", "its sections are %q, not %q", names, want)
+		return corrupt(ManifestFile, "M3", "its sections are %q, not %q", names, want)
 	}
 	return nil
 }

@@ -15,9 +15,6 @@ import (
 	"example.com/larder/internal/roaring"
 )
 
-// maxManifest bounds manifest.json and provenance.json in bytes.
-const maxManifest = 16 << 20
-
 // An Artifact is a parsed and checked artifact. It is safe for concurrent use, and what its methods return must
 // not be changed.
 type Artifact struct {
@@ -47,13 +44,13 @@ func Open(fsys fs.FS, dir, digest string) (*Artifact, error) {
 }
 
 func open(fsys fs.FS, dir, digest string) (*Artifact, error) {
-	data, err := ReadFile(fsys, path.Join(dir, manifestFile), maxManifest)
+	data, err := ReadFile(fsys, path.Join(dir, ManifestFile), MaxManifest)
 	if err != nil {
 		return nil, err
 	}
 	a := &Artifact{Digest: Digest(data)}
 	if digest != "" && a.Digest != digest {
-		return nil, corrupt(manifestFile, "R1", "its digest is %s, not %s", a.Digest, digest)
+		return nil, corrupt(ManifestFile, "R1", "its digest is %s, not %s", a.Digest, digest)
 	}
 	if a.Manifest, err = ParseManifest(data); err != nil {
 		return nil, err
@@ -70,7 +67,7 @@ func open(fsys fs.FS, dir, digest string) (*Artifact, error) {
 
 // Inspect reads the manifest in a folder of fsys and nothing else: to know what an artifact is before it is opened.
 func Inspect(fsys fs.FS, folder string) (*Manifest, error) {
-	data, err := ReadFile(fsys, path.Join(folder, manifestFile), maxManifest)
+	data, err := ReadFile(fsys, path.Join(folder, ManifestFile), MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +76,7 @@ func Inspect(fsys fs.FS, folder string) (*Manifest, error) {
 
 // Version returns the digest of the manifest in a folder: the version of what is there, of which nothing is checked.
 func Version(fsys fs.FS, folder string) (string, error) {
-	data, err := ReadFile(fsys, path.Join(folder, manifestFile), maxManifest)
+	data, err := ReadFile(fsys, path.Join(folder, ManifestFile), MaxManifest)
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +180,7 @@ func (a *Artifact) parse(sections map[string][]byte) (err error) {
 		return err
 	}
 	if got := (Counts{a.documents.len(), a.chunks.len(), a.terms.len()}); got != m.Counts {
-		return corrupt(manifestFile, "M2", "its counts are %v, but the sections hold %v", m.Counts, got)
+		return corrupt(ManifestFile, "M2", "its counts are %v, but the sections hold %v", m.Counts, got)
 	}
 	if a.postings, err = readPostings(sections["postings"], a.terms.len(), a.chunks.len()); err != nil {
 		return err

@@ -15,10 +15,19 @@ import (
 	"example.com/larder/internal/durable"
 )
 
+// Names of files: latest in a base's folder, the others in an artifact's.
 const (
-	latestFile     = "latest"
-	provenanceFile = "provenance.json"
-	sealFile       = "seal"
+	LatestFile     = "latest"
+	ManifestFile   = "manifest.json"
+	ProvenanceFile = "provenance.json"
+	SealFile       = "seal"
+)
+
+// Limits of these files in bytes.
+const (
+	MaxLatest   = 1 << 10
+	MaxManifest = 16 << 20 // also of provenance.json
+	MaxSeal     = 1 << 10
 )
 
 // FolderName is the name of the folder of what has that digest: its first 12 digits.
@@ -47,13 +56,13 @@ func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (
 			return folder, false, err
 		}
 	}
-	if err := d.WriteFile(provenanceFile, provenance); err != nil {
+	if err := d.WriteFile(ProvenanceFile, provenance); err != nil {
 		return folder, false, err
 	}
-	if err := d.WriteFile(manifestFile, f.ByName[manifestFile]); err != nil {
+	if err := d.WriteFile(ManifestFile, f.ByName[ManifestFile]); err != nil {
 		return folder, false, err
 	}
-	if err := d.WriteFile(sealFile, seal(f.Digest, Digest(provenance))); err != nil {
+	if err := d.WriteFile(SealFile, seal(f.Digest, Digest(provenance))); err != nil {
 		return folder, false, err
 	}
 	err = d.Commit()
@@ -68,14 +77,14 @@ func (f *Files) Save(dir string, provenance []byte, encoder map[string][]byte) (
 func (f *Files) Shelve(shelf map[string][]byte, base string, provenance []byte, encoder map[string][]byte) {
 	folder := path.Join(base, FolderName(f.Digest))
 	for _, files := range []map[string][]byte{encoder, f.ByName, {
-		provenanceFile: provenance,
-		sealFile:       seal(f.Digest, Digest(provenance)),
+		ProvenanceFile: provenance,
+		SealFile:       seal(f.Digest, Digest(provenance)),
 	}} {
 		for name, data := range files {
 			shelf[path.Join(folder, name)] = data
 		}
 	}
-	shelf[path.Join(base, latestFile)] = []byte(f.Digest + "\n")
+	shelf[path.Join(base, LatestFile)] = []byte(f.Digest + "\n")
 }
 
 // existing reports whether folder is this artifact already. It is an error if it is something else.
@@ -83,11 +92,11 @@ func (f *Files) existing(folder string) (bool, error) {
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	old, err := os.ReadFile(filepath.Join(folder, manifestFile))
+	old, err := os.ReadFile(filepath.Join(folder, ManifestFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	if err != nil || !bytes.Equal(old, f.ByName[manifestFile]) {
+	if err != nil || !bytes.Equal(old, f.ByName[ManifestFile]) {
 		return false, fmt.Errorf("%s holds another artifact or a damaged one: move it away and bake again", folder)
 	}
 	return true, nil
@@ -95,33 +104,40 @@ func (f *Files) existing(folder string) (bool, error) {
 
 // SetLatest makes digest the version that dir/latest names.
 func SetLatest(dir, digest string) error {
-	return durable.WriteFile(filepath.Join(dir, latestFile), []byte(digest+"\n"))
+	return durable.WriteFile(filepath.Join(dir, LatestFile), []byte(digest+"\n"))
 }
 
 // Latest returns the digest that the file latest in folder dir of fsys names. A missing file is fs.ErrNotExist.
 func Latest(fsys fs.FS, dir string) (string, error) {
-	data, err := ReadFile(fsys, path.Join(dir, latestFile), 1<<10)
+	data, err := ReadFile(fsys, path.Join(dir, LatestFile), MaxLatest)
 	if err != nil {
 		return "", err
 	}
-	digest, ok := strings.CutSuffix(string(data), "\n")
-	if !ok || !digest64.MatchString(digest) {
-		return "", corrupt(path.Join(dir, latestFile), "F1", "it is not one line of 64 hexadecimal digits")
+	digest, ok := ParseLatest(data)
+	if !ok {
+		return "", corrupt(path.Join(dir, LatestFile), "F1", "it is not one line of 64 hexadecimal digits")
 	}
 	return digest, nil
+}
+
+// ParseLatest returns the digest that the content of a file latest names, and false if it is not one line of 64
+// hexadecimal digits.
+func ParseLatest(data []byte) (digest string, ok bool) {
+	digest, ok = strings.CutSuffix(string(data), "\n")
+	return digest, ok && digest64.MatchString(digest)
 }
 
 // Locate returns the folder of the artifact that dir in fsys means: dir itself if it holds a manifest, else the
 // version that its file latest names; digest is "" in the first case.
 func Locate(fsys fs.FS, dir string) (folder, digest string, err error) {
-	if _, err := fs.Stat(fsys, path.Join(dir, manifestFile)); err == nil {
+	if _, err := fs.Stat(fsys, path.Join(dir, ManifestFile)); err == nil {
 		return dir, "", nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
 	}
 	digest, err = Latest(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", fmt.Errorf("%s holds neither %s nor %s: %w", dir, manifestFile, latestFile, fs.ErrNotExist)
+		return "", "", fmt.Errorf("%s holds neither %s nor %s: %w", dir, ManifestFile, LatestFile, fs.ErrNotExist)
 	}
 	if err != nil {
 		return "", "", err
@@ -131,7 +147,7 @@ func Locate(fsys fs.FS, dir string) (folder, digest string, err error) {
 
 // Provenance returns the bytes of provenance.json in an artifact's folder.
 func Provenance(fsys fs.FS, folder string) ([]byte, error) {
-	return ReadFile(fsys, path.Join(folder, provenanceFile), maxManifest)
+	return ReadFile(fsys, path.Join(folder, ProvenanceFile), MaxManifest)
 }
 
 // seal is the text that binds manifest and provenance (F5). It is what a signature will sign.
@@ -141,7 +157,7 @@ func seal(manifest, provenance string) []byte {
 
 // checkSeal compares the seal with the manifest's digest and with provenance.json.
 func checkSeal(fsys fs.FS, folder, manifest string) error {
-	found, err := ReadFile(fsys, path.Join(folder, sealFile), 1<<10)
+	found, err := ReadFile(fsys, path.Join(folder, SealFile), MaxSeal)
 	if err != nil {
 		return err
 	}
@@ -150,7 +166,7 @@ func checkSeal(fsys fs.FS, folder, manifest string) error {
 		return err
 	}
 	if want := seal(manifest, Digest(provenance)); !bytes.Equal(found, want) {
-		return corrupt(sealFile, "F5", "it is not the seal of %s and %s as they are", manifestFile, provenanceFile)
+		return corrupt(SealFile, "F5", "it is not the seal of %s and %s as they are", ManifestFile, ProvenanceFile)
 	}
 	return nil
 }

@@ -45,9 +45,11 @@ type EncoderFile struct {
 	SHA256 string `json:"sha256"` // 64 hex digits
 }
 
-// Limits of a card; what is above them is not an encoder's.
+// MaxCard is the largest size of a card in bytes.
+const MaxCard = 1 << 16
+
+// Limits of what a card says; what is above them is not an encoder's.
 const (
-	maxCard   = 1 << 16
 	maxFile   = 1<<31 - 1 // what an int holds everywhere
 	maxPrefix = 256
 )
@@ -58,8 +60,8 @@ var ErrFormat = errors.New("encoder format is not supported")
 // ParseCard reads a card. One of another format is an [ErrFormat]. Unknown or repeated fields, missing ones, and any bytes but those that
 // Marshal gives are errors.
 func ParseCard(data []byte) (*Card, error) {
-	if len(data) > maxCard {
-		return nil, fmt.Errorf("%s has %d bytes, want %d or less", CardFile, len(data), maxCard)
+	if len(data) > MaxCard {
+		return nil, fmt.Errorf("%s has %d bytes, want %d or less", CardFile, len(data), MaxCard)
 	}
 	var head struct {
 		Format string `json:"format"`

@@ -36,7 +36,7 @@ type space struct {
 // parses it. want is the digest of the encoder that is wanted, or "" for any. Errors name the file; they
 // wrap those of fsys, fs.ErrNotExist included, and [ErrFormat].
 func Open(fsys fs.FS, dir, want string) (*Encoder, error) {
-	data, err := readFile(fsys, path.Join(dir, CardFile), maxCard)
+	data, err := readFile(fsys, path.Join(dir, CardFile), MaxCard)
 	if err != nil {
 		return nil, fmt.Errorf("encoder: %w", err)
 	}

@@ -9,8 +9,10 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -62,7 +64,7 @@ func before(op, path string) error {
 // Two calls for one name at the same time are safe: one of the contents wins.
 func WriteFile(name string, data []byte) error {
 	temp := filepath.Join(filepath.Dir(name), tempName())
-	if err := create(temp, data); err != nil {
+	if err := create(temp, bytes.NewReader(data)); err != nil {
 		return errors.Join(err, remove(temp))
 	}
 	if err := rename(temp, name); err != nil {
@@ -119,13 +121,19 @@ func (d *Dir) Path() string { return d.temp }
 // WriteFile writes a new file called name, which must be a plain name, and syncs it. A name that is
 // already in the folder is an error that is [fs.ErrExist].
 func (d *Dir) WriteFile(name string, data []byte) error {
+	return d.WriteFrom(name, bytes.NewReader(data))
+}
+
+// WriteFrom is [Dir.WriteFile] of what r gives until [io.EOF]. An error of r is returned, and what came before it is in the
+// file then.
+func (d *Dir) WriteFrom(name string, r io.Reader) error {
 	if d.done {
 		return fmt.Errorf("write %s: folder %s is finished", name, d.final)
 	}
 	if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
 		return fmt.Errorf("write %q in %s: not a plain file name", name, d.final)
 	}
-	return create(filepath.Join(d.temp, name), data)
+	return create(filepath.Join(d.temp, name), r)
 }
 
 // Commit syncs the folder, gives it its final name and syncs the folder above. If there is already
@@ -193,11 +201,23 @@ func RemoveStale(dir string, age time.Duration) error {
 	return errors.Join(errs...)
 }
 
+// RemoveDir removes a folder and what is in it. Nobody sees a part of it: it goes as a whole, under a temporary name. A
+// missing one is no error.
+func RemoveDir(dir string) error {
+	temp := filepath.Join(filepath.Dir(dir), tempName())
+	if err := rename(dir, temp); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return errors.Join(remove(temp), syncDir(filepath.Dir(dir)))
+}
+
 // tempName returns a name that nobody has: two of 2^64 hardly meet, and if they do, creating fails.
 func tempName() string { return Prefix + strconv.FormatUint(rand.Uint64(), 36) }
 
 // create writes a new file and syncs it. What a failure leaves is the caller's to remove.
-func create(name string, data []byte) (err error) {
+func create(name string, r io.Reader) (err error) {
 	if err := before(OpCreate, name); err != nil {
 		return err
 	}
@@ -205,11 +225,7 @@ func create(name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := before(OpWrite, name); err != nil {
-		_, werr := f.Write(data[:len(data)/2])
-		return errors.Join(err, werr, f.Close())
-	}
-	if _, err := f.Write(data); err != nil {
+	if _, err := io.Copy(writer{f}, r); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if err := before(OpSync, name); err != nil {
@@ -222,6 +238,17 @@ func create(name string, data []byte) (err error) {
 		return errors.Join(err, f.Close())
 	}
 	return f.Close()
+}
+
+// A writer asks the hook before each write to a file.
+type writer struct{ file *os.File }
+
+func (w writer) Write(p []byte) (int, error) {
+	if err := before(OpWrite, w.file.Name()); err != nil {
+		n, werr := w.file.Write(p[:len(p)/2])
+		return n, errors.Join(err, werr)
+	}
+	return w.file.Write(p)
 }
 
 func mkdir(name string) error {

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -314,5 +316,62 @@ func TestRemoveStale(t *testing.T) {
 	}
 	if err := RemoveStale(filepath.Join(root, "absent"), 0); err != nil {
 		t.Errorf("missing folder: %v", err)
+	}
+}
+
+// What a reader gives before it fails is no finished file: its error is the writer's, and the folder is never seen.
+func TestWriteFrom(t *testing.T) {
+	root := t.TempDir()
+	d, err := CreateDir(filepath.Join(root, "v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.WriteFrom("a", iotest.OneByteReader(strings.NewReader("content"))); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(d.Path(), "a")); got != "content" {
+		t.Errorf("content %q", got)
+	}
+	if err := d.WriteFrom("b", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errInjected))); !errors.Is(err, errInjected) {
+		t.Errorf("a failing reader: %v", err)
+	}
+	if err := d.WriteFrom("../c", strings.NewReader("")); err == nil {
+		t.Error("a file outside the folder was written")
+	}
+	if err := d.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, root); len(got) != 0 {
+		t.Errorf("folder holds %q", got)
+	}
+}
+
+func TestRemoveDir(t *testing.T) {
+	make := func() (dir string) {
+		dir = filepath.Join(t.TempDir(), "base", "v1")
+		if err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	total, _, err := failAt(0, func() error { return RemoveDir(make()) })
+	if err != nil || total != 3 {
+		t.Fatalf("%d operations, %v", total, err)
+	}
+	for n := 1; n <= total; n++ {
+		dir := make()
+		if _, op, err := failAt(n, func() error { return RemoveDir(dir) }); !errors.Is(err, errInjected) {
+			t.Errorf("operation %d (%s) failed, error %v", n, op, err)
+		}
+		// All of it is there, or nothing under its name.
+		if _, err := os.Stat(dir); err == nil {
+			content(t, filepath.Join(dir, "a"))
+		}
+		if err := errors.Join(RemoveDir(dir), RemoveStale(filepath.Dir(dir), -time.Hour)); err != nil {
+			t.Error(err)
+		}
+		if got := names(t, filepath.Dir(dir)); len(got) != 0 {
+			t.Errorf("operation %d failed: folder holds %q in the end", n, got)
+		}
 	}
 }
