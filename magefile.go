@@ -122,7 +122,7 @@ func builds() error {
 		"linux/amd64", "linux/arm64", "linux/s390x", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64", "js/wasm", "wasip1/wasm",
 	} {
 		system, arch, _ := strings.Cut(platform, "/")
-		if err := run([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}, "go", "build", "example.com/larder/reader"); err != nil {
+		if err := run([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}, "go", "build", "example.com/larder/reader", "example.com/larder/reader/fetch"); err != nil {
 			return fmt.Errorf("the reader doesn't build for %s: %w", platform, err)
 		}
 	}

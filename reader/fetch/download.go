@@ -100,7 +100,7 @@ type download struct {
 
 // open begins a download, which the caller closes. No request is sent before the first Read.
 func open(ctx context.Context, c *http.Client, p pace, f file) *download {
-	whole := time.Duration(p.attempts)*p.stall + time.Duration(f.most/p.slowest)*time.Second
+	whole := time.Duration(p.attempts+1)*p.stall + time.Duration(f.most/p.slowest)*time.Second
 	ctx, end := context.WithTimeoutCause(ctx, whole, fmt.Errorf("it was not whole after %v", whole))
 	return &download{ctx: ctx, end: end, client: c, pace: p, file: f, sum: sha256.New()}
 }

@@ -65,9 +65,9 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Dir == "":
 		return o, errors.New("no folder to mirror into: set Dir")
 	case o.MaxBytes < 0:
-		return o, fmt.Errorf("MaxBytes is %d: set it above 0, or to 0 for 4 GiB", o.MaxBytes)
+		return o, fmt.Errorf("a limit of %d bytes: set MaxBytes above 0, or to 0 for 4 GiB", o.MaxBytes)
 	case o.Every < 0:
-		return o, fmt.Errorf("Every is %v: set it above 0, or to 0 for %v", o.Every, defaultEvery)
+		return o, fmt.Errorf("looks every %v: set Every above 0, or to 0 for %v", o.Every, defaultEvery)
 	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = defaultMost

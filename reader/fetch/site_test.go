@@ -32,7 +32,7 @@ type site struct {
 	fault    fault             // nil: none
 }
 
-// A fault may answer the n-th request (from 1) in place of the site; it tells whether it did.
+// A fault may answer the n-th request (from 1) in place of the site; it tells whether it did. content is never empty.
 type fault func(n int, w http.ResponseWriter, r *http.Request, content []byte) bool
 
 func newSite(t testing.TB, files map[string][]byte) *site {
@@ -49,8 +49,14 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, name)
 	n, content, fault := len(s.requests), s.files[name], s.fault
 	s.mu.Unlock()
-	if fault != nil && fault(n, w, r, content) {
-		return
+	if fault != nil {
+		page := content
+		if page == nil {
+			page = []byte("there is nothing here")
+		}
+		if fault(n, w, r, page) {
+			return
+		}
 	}
 	if content == nil {
 		http.NotFound(w, r)
