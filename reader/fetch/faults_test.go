@@ -198,6 +198,41 @@ func TestFlaky(t *testing.T) {
 	}
 }
 
+// A large file may break off often, if a good part of it comes each time.
+func TestProgress(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 6<<16) // 6 MiB
+	for _, c := range []struct {
+		part, requests int
+		want           string
+	}{{progress + 1, 6, ""}, {progress / 2, 3, "the connection broke off"}} {
+		s := newSite(t, map[string][]byte{"large": content})
+		s.breaks(func(_ int, w http.ResponseWriter, r *http.Request, _ []byte) bool {
+			from := 0
+			fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+			if len(content)-from <= c.part {
+				return false
+			}
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+			if from > 0 {
+				w.WriteHeader(http.StatusPartialContent)
+			}
+			w.Write(content[from:][:c.part])
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		o, _ := quick(t)
+		f := file{url: parsed(t, s.URL+"/dist/large"), most: int64(len(content)), size: true, sum: artifact.Digest(content)}
+		got, err := get(limited(t), s.Client(), o.pace, f)
+		if c.want == "" && (err != nil || !bytes.Equal(got, content)) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("in parts of %d bytes: %d bytes, %v", c.part, len(got), err)
+		}
+		if asked := len(s.take()); asked != c.requests {
+			t.Errorf("in parts of %d bytes: %d requests, not %d", c.part, asked, c.requests)
+		}
+	}
+}
+
 // A host that never ends, or never goes on, is given up.
 func TestEndless(t *testing.T) {
 	hold := make(chan struct{})
