@@ -38,35 +38,40 @@ var (
 
 // blocks returns the paragraphs, items of lists and rows of tables of a text, each in one line.
 func blocks(text string) (list []string) {
-	joins := false // the next line goes on
+	var block []string // the lines of the one that is not complete
+	end := func() {
+		if block != nil {
+			list = append(list, strings.Join(block, " "))
+		}
+		block = nil
+	}
 	for line := range strings.Lines(text) {
 		switch {
 		case strings.TrimSpace(line) == "" || heading.MatchString(line) || boldLine.MatchString(line):
-			joins = false
+			end()
+			continue
 		case tableRule.MatchString(line): // what is above are the names of the columns
-			if joins = false; len(list) > 0 {
-				list = list[:len(list)-1]
-			}
-		case joins && !newItem.MatchString(line):
-			list[len(list)-1] += " " + strings.TrimSpace(line)
-		default:
-			list = append(list, strings.TrimSpace(quoteOrItem.ReplaceAllString(line, "")))
-			joins = true
+			block = nil
+			continue
+		case newItem.MatchString(line):
+			end()
 		}
+		block = append(block, strings.TrimSpace(quoteOrItem.ReplaceAllString(line, "")))
 	}
+	end()
 	return list
 }
 
 // sentences cuts a block behind each ., !, ?, … and their like that a blank and something other than a small letter
 // follow. What closes a quotation, and citations, belong to what is before.
 func sentences(block string) (list []string) {
-	start := 0
+	start, seen := 0, 0
 	for i, r := range block {
-		if i < start || !strings.ContainsRune(".!?…。！？", r) {
+		if i < seen || !strings.ContainsRune(".!?…。！？", r) {
 			continue
 		}
-		end := i + utf8.RuneLen(r)
-		rest := strings.TrimLeft(block[end:], ".!?…。！？\"'”’»)*_`")
+		rest := strings.TrimLeft(block[i+utf8.RuneLen(r):], ".!?…。！？\"'”’»)*_`")
+		seen = len(block) - len(rest)
 		wide := r == '。' || r == '！' || r == '？'
 		if rest != "" && !wide && !strings.HasPrefix(rest, " ") && rest[0] != goodCitation[0] && rest[0] != badCitation[0] {
 			continue
@@ -76,9 +81,9 @@ func sentences(block string) (list []string) {
 		if r == '.' && rest != "" && (unicode.IsLower(next) || isAbbreviation(block[start:i])) {
 			continue
 		}
-		end = len(block) - len(rest)
+		end := len(block) - len(rest)
 		list = append(list, block[start:end])
-		start = end
+		start, seen = end, end
 	}
 	return append(list, block[start:])
 }

@@ -42,7 +42,7 @@ var hidden = &unicode.RangeTable{
 var (
 	// A line that could begin a section of the prompt, another source, a code block, or what someone else says.
 	lineMark = regexp.MustCompile(`(?i)^[\s\pZ]*(?:` +
-		`#+\s*[*_]*(?:questions?|sources?|answers?)(?:[^\pL\pN]|$)` +
+		`(?:#+\s|###)[\s#]*[*_]*(?:questions?|sources?|answers?)(?:[^\pL\pN]|$)` +
 		"|\\[\\s*\\p{Nd}+\\s*\\]|```|~~~" +
 		`|[*_#]*\s*(?:human|user|assistant|system)\s*[*_]*\s*:)`)
 
