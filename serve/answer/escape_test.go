@@ -49,7 +49,7 @@ func TestEscapeOrdinary(t *testing.T) {
 		"a `code` and ``` in a line, and ~~struck~~",
 		"<b>bold</b> <p> <systems> <username> List<Items> x < system",
 		"The human: a study. Users: 5. Systems: 3",
-		"naïve Ａ１ ﬁ ½ हिन्दी क्‍ष می‌خواهم 👩‍💻 ❤️ co\u00adop ខ្មែរ\u200bខ្មែរ — «да»",
+		"naïve Ａ１ ﬁ ½ हिन्दी क्\u200dष می\u200cخواهم 👩\u200d💻 ❤\ufe0f co\u00adop ខ្មែរ\u200bខ្មែរ — «да»",
 		`C:\path \[1] \### Answer`,
 	} {
 		if got := escape(clean(text)); got != text {

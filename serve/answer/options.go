@@ -85,8 +85,8 @@ func (o Options) problems() (list []string) {
 		}
 	}
 	if o.Prompt != "" {
-		if _, err := parseTemplate(o.Prompt); err != nil {
-			wrong("%v", err)
+		if _, ok := parseTemplate(o.Prompt); !ok {
+			wrong("Prompt must hold %s once and %s once", queryPlace, sourcesPlace)
 		}
 	}
 	return list
@@ -120,11 +120,7 @@ func New(o Options) (*Writer, error) {
 	o.Prompt = cmp.Or(o.Prompt, DefaultPrompt)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Retries = max(0, cmp.Or(o.Retries, DefaultRetries))
-	prompt, err := parseTemplate(o.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	w := &Writer{prompt: prompt, host: "api.anthropic.com", client: newHTTPClient(), pause: pause}
+	w := &Writer{host: "api.anthropic.com", client: newHTTPClient(), pause: pause}
 	// Not anthropic.NewClient, which takes credentials, the address, headers and more from the environment.
 	settings := []option.RequestOption{
 		option.WithEnvironmentProduction(), option.WithAPIKey(strings.TrimSpace(o.Key)), option.WithHTTPClient(w.client),
@@ -134,6 +130,7 @@ func New(o Options) (*Writer, error) {
 		w.host = baseURL(o.BaseURL).Host
 		settings = append(settings, option.WithBaseURL(o.BaseURL))
 	}
+	w.prompt, _ = parseTemplate(o.Prompt)
 	w.service = anthropic.NewMessageService(settings...)
 	o.Key = ""
 	w.options = o

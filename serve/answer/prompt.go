@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,9 +50,10 @@ const (
 	sourcesPlace = "{sources}"
 )
 
-func parseTemplate(s string) (t template, err error) {
+// parseTemplate returns false if s doesn't hold each place once.
+func parseTemplate(s string) (t template, ok bool) {
 	if strings.Count(s, queryPlace) != 1 || strings.Count(s, sourcesPlace) != 1 {
-		return t, errors.New("Prompt must hold " + queryPlace + " once and " + sourcesPlace + " once")
+		return t, false
 	}
 	first, second := queryPlace, sourcesPlace
 	if t.sourcesFirst = strings.Index(s, sourcesPlace) < strings.Index(s, queryPlace); t.sourcesFirst {
@@ -61,7 +61,7 @@ func parseTemplate(s string) (t template, err error) {
 	}
 	t.before, s, _ = strings.Cut(s, first)
 	t.between, t.after, _ = strings.Cut(s, second)
-	return t, nil
+	return t, true
 }
 
 // fill returns the prompt for a question, the sources as they are in it, and whether the question was cut.
