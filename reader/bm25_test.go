@@ -136,7 +136,7 @@ func TestScanAgainstExact(t *testing.T) {
 		for i := range chunks {
 			exact.add(candidate{i, dot(s.vector, base.Vectors[i*dimensions:][:dimensions])})
 		}
-		b.quantize(s)
+		s.query.Set(s.vector, b.artifact.Vectors().Centre)
 		got, err := b.scan(t.Context(), s, all, 10)
 		if err != nil {
 			t.Fatal(err)

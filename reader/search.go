@@ -303,16 +303,14 @@ func (t *topK) ranked() []candidate {
 // scratch is the work space of one search.
 type scratch struct {
 	vector []float32 // the query's
-	codes  []int8    // the same, quantized
-	scale  float64   // of codes
-	centre float64   // dot product of the query with the vectors' centre
+	query  QueryVector
 	scores []float64 // BM25 of every chunk; all zero between searches
 }
 
 func newScratch(a *artifact.Artifact) *scratch {
 	s := &scratch{scores: make([]float64, a.Chunks())}
 	if v := a.Vectors(); v != nil {
-		s.vector, s.codes = make([]float32, len(v.Centre)), make([]int8, len(v.Centre))
+		s.vector = make([]float32, len(v.Centre))
 	}
 	return s
 }
@@ -332,18 +330,11 @@ func (b *Base) encode(ctx context.Context, s *scratch, text string) (cut bool, e
 	if cut, err = b.questions.Vector(ctx, s.vector, text); err != nil {
 		return cut, err
 	}
-	b.quantize(s)
+	s.query.Set(s.vector, b.artifact.Vectors().Centre)
 	return cut, nil
 }
 
-// quantize makes of the query's vector what scanning needs.
-func (b *Base) quantize(s *scratch) {
-	s.scale = float64(artifact.QuantizeInt8(s.codes, s.vector, nil))
-	s.centre = dot(s.vector, b.artifact.Vectors().Centre)
-}
-
-// scan compares the query with every vector in scope. The score is the cosine, from the codes of both: exact
-// integer sums, so that every architecture ranks alike.
+// scan compares the query with every vector in scope. The score is the cosine.
 func (b *Base) scan(ctx context.Context, s *scratch, in scope, k int) ([]candidate, error) {
 	top := topK{k: k}
 	for i := range b.artifact.Chunks() {
@@ -359,14 +350,7 @@ func (b *Base) scan(ctx context.Context, s *scratch, in scope, k int) ([]candida
 
 func (b *Base) cosine(s *scratch, chunk int) float64 {
 	v := b.artifact.Vectors()
-	sum := int32(0)
-	row := v.Codes(chunk)
-	for k, q := range s.codes {
-		sum += int32(q) * int32(int8(row[k]))
-	}
-	// The conversion keeps the product from being fused with the sum on some architectures.
-	about := float64(float64(v.Scale(chunk)) * s.scale * float64(sum))
-	return max(-1, min(1, s.centre+about))
+	return s.query.Cosine(v.Scale(chunk), v.Codes(chunk))
 }
 
 // dropBelow removes meaning hits under the least score; ranks are counted after it. What keyword search found too
