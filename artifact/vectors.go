@@ -30,6 +30,15 @@ func (v *Vectors) Codes(i int) []byte {
 	return v.codes[i*v.stride:][:len(v.Centre):len(v.Centre)]
 }
 
+// Vector returns vector i as floats, which differs a little from the one that was quantized.
+func (v *Vectors) Vector(i int) []float32 {
+	x := make([]float32, len(v.Centre))
+	for k, code := range v.Codes(i) {
+		x[k] = v.Centre[k] + v.Scale(i)*float32(int8(code))
+	}
+	return x
+}
+
 // quantizeVectors makes the section of vectors, n rows of d (V1, V2).
 func quantizeVectors(vectors []float32, d int) []byte {
 	n := len(vectors) / d

@@ -24,7 +24,7 @@ const (
 func (b *Base) bm25(ctx context.Context, s *scratch, terms []string, in scope, k int) ([]candidate, error) {
 	defer clear(s.scores)
 	n := b.artifact.Chunks()
-	average := float64(b.artifact.TotalTerms()) / float64(max(n, 1))
+	average := b.averageTerms()
 	weights := map[string]float64{} // how often a term is in the query
 	var distinct []string
 	for _, t := range terms {
@@ -40,8 +40,7 @@ func (b *Base) bm25(ctx context.Context, s *scratch, terms []string, in scope, k
 		if !ok {
 			continue
 		}
-		df := float64(p.Chunks.Len())
-		weight := float64(weights[t] * ln(1+(float64(n)-df+0.5)/(df+0.5)))
+		weight := float64(weights[t] * idf(n, p.Chunks.Len()))
 		if err := b.accumulate(ctx, s.scores, p, weight, average); err != nil {
 			return nil, err
 		}
@@ -66,12 +65,43 @@ func (b *Base) accumulate(ctx context.Context, scores []float64, p artifact.Post
 		if err := stopped(ctx, i); err != nil {
 			return err
 		}
-		tf := float64(p.Freq(i))
-		norm := float64(k1 * (1 - b0 + float64(b0*float64(b.artifact.ChunkTerms(int(chunk)))/average)))
-		scores[chunk] += float64(weight * tf / (tf + norm))
+		scores[chunk] += b.part(weight, p.Freq(i), int(chunk), average)
 		i++
 	}
 	return nil
+}
+
+// part is a term's part of a chunk's score, if the chunk has it freq times.
+func (b *Base) part(weight float64, freq, chunk int, average float64) float64 {
+	tf := float64(freq)
+	norm := float64(k1 * (1 - b0 + float64(b0*float64(b.artifact.ChunkTerms(chunk))/average)))
+	return float64(weight * tf / (tf + norm))
+}
+
+// idf is the inverse document frequency of a term that df of n chunks hold.
+func idf(n, df int) float64 {
+	return ln(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// TermWeights returns the chunks that hold a term, ascending, and the part of their BM25 score that a query with the term
+// has from it, for indexes elsewhere that add these up.
+func (b *Base) TermWeights(term string) (chunks []int32, weights []float64, err error) {
+	p, ok, err := b.artifact.Postings(term)
+	if err != nil || !ok {
+		return nil, nil, err
+	}
+	n := b.artifact.Chunks()
+	weight, average := idf(n, p.Chunks.Len()), b.averageTerms()
+	for chunk := range p.Chunks.All() {
+		weights = append(weights, b.part(weight, p.Freq(len(chunks)), int(chunk), average))
+		chunks = append(chunks, int32(chunk))
+	}
+	return chunks, weights, nil
+}
+
+// averageTerms is the average length of a chunk.
+func (b *Base) averageTerms() float64 {
+	return float64(b.artifact.TotalTerms()) / float64(max(b.artifact.Chunks(), 1))
 }
 
 // ln is the natural logarithm, by the series of the inverse hyperbolic tangent; math.Log differs in the last bit

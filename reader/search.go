@@ -180,7 +180,7 @@ func (b *Base) candidates(ctx context.Context, s *scratch, p *plan) (r *Results,
 		return nil, nil, nil, err
 	}
 	r = &Results{Mode: p.Mode, Hits: []Hit{}, Terms: []string{}, Scope: scope.size}
-	if blank(p.Text) || scope.size == 0 {
+	if Blank(p.Text) || scope.size == 0 {
 		return r, nil, nil, nil
 	}
 	if p.Mode != Keyword {
@@ -226,8 +226,8 @@ func (b *Base) passage(chunk int) Hit {
 	}
 }
 
-// blank reports whether s is nothing but white space and control characters.
-func blank(s string) bool {
+// Blank reports whether a question is nothing but white space and control characters.
+func Blank(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !unicode.IsControl(r) })
 }
 

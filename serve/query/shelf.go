@@ -51,7 +51,7 @@ func (s shelfSpace) State(context.Context) State {
 	open, err := s.base.Opened()
 	switch {
 	case err != nil:
-		return State{Status: Failed, Reason: reason(err)}
+		return State{Status: Failed, Reason: Reason(err)}
 	case !open:
 		return State{Status: Loading}
 	}
@@ -70,8 +70,8 @@ func modelOf(m *artifact.Manifest) string {
 	return m.Model.Name
 }
 
-// reason tells callers why a base can't be opened. The error itself names files of this machine, which are for the log.
-func reason(err error) string {
+// Reason tells callers why a base can't be opened. The error itself names files of this machine, which are for the log.
+func Reason(err error) string {
 	switch {
 	case errors.Is(err, artifact.ErrCorrupt):
 		return "the artifact is damaged; it must be fetched or baked again"
