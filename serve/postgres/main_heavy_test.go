@@ -59,5 +59,3 @@ func database(t testing.TB) string {
 	}
 	return s.URL(name)
 }
-
-func TestHarness(t *testing.T) { t.Log(database(t)) }

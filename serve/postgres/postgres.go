@@ -57,9 +57,10 @@ func configure(address string) (*pgx.ConnConfig, error) {
 func describe(err error) error {
 	var server *pgconn.PgError
 	var connect *pgconn.ConnectError
+	var described *databaseError
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || errors.As(err, &described):
+		return err
 	case errors.As(err, &server):
 		return &databaseError{server.Code, fmt.Sprintf("the database says: %s (SQLSTATE %s)%s", server.Message, server.Code, remedy(server.Code)), err}
 	case errors.As(err, &connect):

@@ -108,14 +108,17 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	if version > len(migrations) {
 		return newerSchema(version)
 	}
+	// The lock is taken before the transaction begins: one that waited for it would not notice what became of the schema
+	// meanwhile.
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", lockMigrations); err != nil {
+		return err
+	}
+	defer conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lockMigrations)
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer rollback(ctx, tx)
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lockMigrations); err != nil {
-		return err
-	}
 	if version, err = schemaVersion(ctx, tx); err != nil { // another one may have been first
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -42,9 +43,10 @@ func (v view) Sides(ctx context.Context, text string, filters reader.Filters) (*
 	sides := &reader.Sides{Mode: m.Settings.Mode, Terms: []string{}}
 	where := conditions(filters)
 	var q *reader.QueryVector
+	var cutVector, cutTerms bool
 	var err error
 	if m.Model != nil && !reader.Blank(text) { // before a connection is taken, for a service may need its time
-		if q, sides.Cut, err = v.question(ctx, text); err != nil {
+		if q, cutVector, err = v.question(ctx, text); err != nil {
 			return nil, err
 		}
 	}
@@ -57,13 +59,11 @@ func (v view) Sides(ctx context.Context, text string, filters reader.Filters) (*
 				return err
 			}
 		}
-		if sides.Mode == reader.Meaning {
+		if sides.Cut = cutVector; sides.Mode == reader.Meaning {
 			return nil
 		}
-		var cut bool
-		if sides.Terms, cut = v.version.questions.Terms(text); cut {
-			sides.Cut = true
-		}
+		sides.Terms, cutTerms = v.version.questions.Terms(text)
+		sides.Cut = cutVector || cutTerms
 		sides.Keyword, err = v.keyword(ctx, tx, q, sides.Terms, where)
 		return err
 	})
@@ -96,6 +96,9 @@ func conditions(f reader.Filters) clause {
 	var parts []string
 	var args []any
 	add := func(format string, value any) {
+		if list, ok := value.([]string); ok { // what is no text of PostgreSQL's is in no document
+			value = slices.DeleteFunc(slices.Clone(list), func(s string) bool { return strings.ContainsRune(s, 0) || !utf8.ValidString(s) })
+		}
 		args = append(args, value)
 		parts = append(parts, fmt.Sprintf(format, len(args)))
 	}
