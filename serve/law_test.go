@@ -10,7 +10,8 @@ import (
 // TestLawImports: what serves bases knows neither how they are baked nor how a knowledge base starts.
 func TestLawImports(t *testing.T) {
 	violations, files, err := testkit.CheckImports(".", "artifact", "internal", "models", "reader", "serve",
-		"github.com/anthropics/anthropic-sdk-go", "github.com/google/jsonschema-go", "github.com/modelcontextprotocol/go-sdk", "golang.org/x/text")
+		"github.com/anthropics/anthropic-sdk-go", "github.com/google/jsonschema-go", "github.com/jackc/pgx", "github.com/modelcontextprotocol/go-sdk", "github.com/pgvector/pgvector-go",
+		"golang.org/x/text")
 	if err != nil {
 		t.Fatal(err)
 	}

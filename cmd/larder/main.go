@@ -30,6 +30,8 @@ var version = "dev"
 type commands struct {
 	Bake    bakeCommand    `cmd:"" help:"Bake folders of documents into artifacts."`
 	Search  searchCommand  `cmd:"" help:"Find what answers a question in baked artifacts."`
+	Query   queryCommand   `cmd:"" help:"Ask shelves and databases, for snippets or a cited answer in Markdown."`
+	Push    pushCommand    `cmd:"" help:"Load an artifact into PostgreSQL with pgvector."`
 	Show    showCommand    `cmd:"" help:"Print what an artifact holds."`
 	Verify  verifyCommand  `cmd:"" help:"Check every byte and every rule of an artifact."`
 	Parse   parseCommand   `cmd:"" help:"Print what a bake would read of a file."`
