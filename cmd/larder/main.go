@@ -28,19 +28,20 @@ const (
 var version = "dev"
 
 type commands struct {
-	Bake    bakeCommand    `cmd:"" help:"Bake folders of documents into artifacts."`
-	Search  searchCommand  `cmd:"" help:"Find what answers a question in baked artifacts."`
-	Query   queryCommand   `cmd:"" help:"Ask shelves and databases, for snippets or a cited answer in Markdown."`
-	Push    pushCommand    `cmd:"" help:"Load an artifact into PostgreSQL with pgvector."`
-	Show    showCommand    `cmd:"" help:"Print what an artifact holds."`
-	Verify  verifyCommand  `cmd:"" help:"Check every byte and every rule of an artifact."`
-	Parse   parseCommand   `cmd:"" help:"Print what a bake would read of a file."`
-	Eval    evalCommand    `cmd:"" help:"Measure how well questions are answered."`
-	Models  modelsCommand  `cmd:"" help:"List or fetch the files that models.lock names."`
-	Mcp     mcpCommand     `cmd:"" help:"Serve tools for agents over the Model Context Protocol."`
-	Tools   toolsCommand   `cmd:"" help:"Print or run the tools that agents call."`
-	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of base.yaml."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Bake           bakeCommand           `cmd:"" help:"Bake folders of documents into artifacts."`
+	Search         searchCommand         `cmd:"" help:"Find what answers a question in baked artifacts."`
+	Query          queryCommand          `cmd:"" help:"Ask shelves and databases, for snippets or a cited answer in Markdown."`
+	KnowledgeAdmin knowledgeAdminCommand `cmd:"" help:"Tell how connections and their spaces are."`
+	Push           pushCommand           `cmd:"" help:"Load an artifact into PostgreSQL with pgvector."`
+	Show           showCommand           `cmd:"" help:"Print what an artifact holds."`
+	Verify         verifyCommand         `cmd:"" help:"Check every byte and every rule of an artifact."`
+	Parse          parseCommand          `cmd:"" help:"Print what a bake would read of a file."`
+	Eval           evalCommand           `cmd:"" help:"Measure how well questions are answered."`
+	Models         modelsCommand         `cmd:"" help:"List or fetch the files that models.lock names."`
+	Mcp            mcpCommand            `cmd:"" help:"Serve tools for agents over the Model Context Protocol."`
+	Tools          toolsCommand          `cmd:"" help:"Print or run the tools that agents call."`
+	Schema         schemaCommand         `cmd:"" help:"Print the JSON Schema of base.yaml."`
+	Version        versionCommand        `cmd:"" help:"Print the version."`
 }
 
 const description = `Bake knowledge once, look it up anywhere.
