@@ -77,7 +77,7 @@ func connectHost(err *pgconn.ConnectError) string {
 func remedy(code string) string {
 	switch {
 	case code == "42501":
-		return ": let the owner of the database push once, or grant the rights that the handbook lists"
+		return ": let the owner of the database push, or grant the rights: CREATE on the database to push, USAGE on the schema larder and SELECT on its tables to search"
 	case strings.HasPrefix(code, "28"):
 		return ": check the user, and the password in PGPASSWORD"
 	case code == "3D000":
