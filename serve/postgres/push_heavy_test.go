@@ -253,7 +253,7 @@ func TestOutage(t *testing.T) {
 func TestStatementTimeout(t *testing.T) {
 	address := database(t)
 	push1(t, filepath.Join(save(t, numbered(1)), "numbered"), address, PushOptions{})
-	c := connect(t, address, Options{Timeout: 100 * time.Millisecond, MaxConns: 1})
+	c := connect(t, address, Options{Timeout: time.Second, MaxConns: 1})
 	v := openSpace(t, c, "numbered").(view)
 	err := v.read(t.Context(), func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), "SELECT pg_sleep(30)")
