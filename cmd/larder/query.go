@@ -63,6 +63,9 @@ func (c *queryCommand) Run(e *environment) error {
 		return err
 	}
 	defer closeAll()
+	if c.Answer {
+		r.TopK = max(r.TopK, answerSources)
+	}
 	service := query.New(connections, nil)
 	result, err := service.Search(e, c.Connection, r)
 	if err != nil {
@@ -79,6 +82,16 @@ func (c *queryCommand) Run(e *environment) error {
 	}
 	_, err = fmt.Fprint(e.out, query.Markdown(result))
 	return err
+}
+
+// answerSources is how many snippets an answer may cite.
+const answerSources = 5
+
+func sourcesOf(hits []query.Hit) (sources []answer.Source) {
+	for _, h := range hits {
+		sources = append(sources, answer.Source{Title: h.Title, Page: h.Metadata.Page, Content: h.Content})
+	}
+	return sources
 }
 
 // queryError tells usage errors from those of the state.
@@ -101,6 +114,8 @@ func (c *queryCommand) answer(e *environment, result *query.Result) error {
 	if env.err != nil {
 		return env.err
 	}
+	sources := sourcesOf(result.Hits)
+	result.Hits = result.Hits[:min(len(result.Hits), c.TopK)]
 	output := queryOutput{Hits: result.Hits, Explain: result.Explain, Message: result.Message, Warnings: result.Warnings}
 	if key == "" || len(result.Hits) == 0 {
 		if key == "" {
@@ -113,13 +128,10 @@ func (c *queryCommand) answer(e *environment, result *query.Result) error {
 		_, err := fmt.Fprint(e.out, query.Markdown(result))
 		return err
 	}
-	w, err := answer.New(answer.Options{Key: key})
+	address, _ := env.lookup("ANTHROPIC_BASE_URL")
+	w, err := answer.New(answer.Options{Key: key, BaseURL: address, Sources: answerSources})
 	if err != nil {
 		return usageError{err}
-	}
-	var sources []answer.Source
-	for _, h := range result.Hits {
-		sources = append(sources, answer.Source{Title: h.Title, Page: h.Metadata.Page, Content: h.Content})
 	}
 	var stream func(string) error
 	if !c.JSON {
@@ -130,8 +142,11 @@ func (c *queryCommand) answer(e *environment, result *query.Result) error {
 	}
 	a, err := w.Write(e, c.Question, sources, stream)
 	switch {
-	case err != nil:
-		return err
+	case err != nil && c.JSON:
+		return errors.Join(err, writeJSON(e.out, output, "  "))
+	case err != nil: // the snippets are there all the same
+		_, printed := fmt.Fprintf(e.out, "\n\n%s", query.Markdown(result))
+		return cmp.Or(err, printed)
 	case c.JSON:
 		output.Answer = a
 		return writeJSON(e.out, output, "  ")
