@@ -26,7 +26,7 @@ type Options struct {
 	// be searched.
 	QueryEncoder func(ctx context.Context, m *artifact.Manifest) (reader.QueryEncoder, error)
 	// ExactBelow is the number of chunks that filters let through below which all of them are compared with the question,
-	// without the index: 20,000 by default. Negative: always, MaxInt32 for instance: never without need.
+	// without the index: 20,000 by default. Negative: the index is never used.
 	ExactBelow int
 	Timeout    time.Duration // of a statement in the server: 10 seconds by default
 	MaxConns   int           // connections to the server at once: 8 by default

@@ -30,8 +30,8 @@ type PushOptions struct {
 	M, EfConstruction int
 	// Memory is what the server may use to make the index, such as 1GB; 512MB by default.
 	Memory string
-	// Context, if not nil, is asked at the steps of the test that interrupts them.
-	interrupt func(step string)
+
+	interrupt func(step string) // is called before each step, for a test that ends pushes there
 }
 
 // Pushed says what became of a push.
